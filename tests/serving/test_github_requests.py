@@ -14,6 +14,7 @@ import pytest
 from distriage.base.errors import NotFoundError, RefusedError
 from distriage.base.references import IssueReference
 from distriage.github.client import Client
+from distriage.github.forms import form_lines
 from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.action.run import Inputs, run_action
 from distriage_serving.backfill.run import BackfillOptions, issues_of
@@ -23,7 +24,6 @@ from distriage_serving.configuration.names import resolve
 from distriage_serving.github.app_auth import App
 from distriage_serving.github.executor import execute
 from distriage_serving.github.files import read_config
-from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import find_own_comment, read_issue
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.plan import make_plan

@@ -13,6 +13,7 @@ from distriage.base.errors import NotFoundError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
+from distriage.github.forms import form_lines
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.label_names import LabelNames
 from distriage_serving.bot.people import is_decided, observe, with_backfilled, with_decisions
@@ -23,7 +24,6 @@ from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.configuration.names import Names, resolve
 from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
-from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
 from distriage_serving.github.suggestions import OFF
 from distriage_serving.judging.judge import Judge
@@ -178,18 +178,20 @@ def _in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssu
     return labels.in_names_of_today(issue, store.reviews(issue=reference))
 
 
-def read_again(store: Store, judge: Judge, job: Job) -> Done:
+def read_again(client: Client, store: Store, judge: Judge, job: Job) -> Done:
     """Ask the second reader about a stored issue, keep the answer, and let the triage continue with it.
 
     Writes nothing on GitHub, so it can be done twice, or take long.
 
     Raises:
         InputError: the report cannot be classified.
+        GitHubError: GitHub is out of reach or refuses.
     """
     issue = store.get_issue(job.repository, job.issue or 0)
     if not isinstance(judge, TwoReaders) or issue is None:
         return Done("the second reader is off" if issue is not None else "nothing is known of it", nothing_to_do=True)
-    note = judge.read(IssueReport(issue.title, issue.body, str(issue.reference)), last_config(store, job.repository))
+    report = IssueReport(issue.title, issue.body, str(issue.reference), form_lines(client, job.repository))
+    note = judge.read(report, last_config(store, job.repository))
     return Done(note, jobs=(triage_job(issue.reference, job.installation_id),))
 
 
