@@ -28,7 +28,7 @@ _TORCH = re.compile(  # no release of torch has two digits before the first poin
 )
 _TORCH_STARTS = ("torch", "pytorch")
 _WHEEL_TAG = re.compile(r"\+cu(\d\d)(\d)\b")
-_PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{NOTE}{GAP}{VERSION}", re.I)
+_PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{NOTE}{GAP}(?=[23]\.){VERSION}", re.I)
 _PY = re.compile(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
 _SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|release |{BLANKS}|{IS}){{0,12}}"
 _CUDA = re.compile(
