@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
@@ -9,10 +11,18 @@ from pydantic import ValidationError
 from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
 from distriage.facts.compatibility.known_bad import Combination, combinations, known_bad
-from distriage.facts.environment import EnvironmentFacts, find_facts
+from distriage.facts.compatibility.misfits import listed
+from distriage.facts.environment import EnvironmentFacts, facts_of, find_facts
 from distriage.facts.projects import projects
+from distriage.segments import split
 
-EVERY_SUBJECT = " ".join(word for item in combinations() for word in item.mentions[:1])
+EVERY_SUBJECT = "error 803, torch.compile hangs, cuda_launch_blocking, zero-2, accelerate, out of memory"
+
+
+EXAMPLES = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "data" / "known_bad.jsonl").read_text(encoding="utf-8").splitlines()
+]
 
 
 def sources(text: str = EVERY_SUBJECT, **facts: str) -> list[str]:
@@ -24,10 +34,28 @@ def sources_of(text: str) -> list[str]:
     return [item.source.rpartition("/")[2] for item in known_bad(find_facts("", text), IssueReport("", text))]
 
 
-def test_there_are_at_least_fifteen_each_with_its_source_and_no_two_alike() -> None:
-    assert len(combinations()) >= 15
+def test_there_are_at_least_forty_each_with_its_source_and_no_two_alike() -> None:
+    assert len(combinations()) >= 40
     assert len({item.problem for item in combinations()}) == len(combinations())
     assert all(item.problem.endswith(".") and item.remedy.endswith(".") for item in combinations())
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["problem"])
+def test_a_problem_is_seen_where_its_versions_and_its_words_are(example: dict[str, str]) -> None:
+    def found(text: str) -> list[str]:
+        segments = split("", text)
+        facts = facts_of(segments, example.get("issue", ""))
+        packages = {name: version for name, (version, _) in listed(facts, segments).items()}
+        said = known_bad(facts, IssueReport("", text), packages)
+        return [item.problem for item in said if item.problem.startswith(example["problem"])]
+
+    assert len(found(example["seen"])) == 1
+    assert found(example["unseen"]) == []
+
+
+def test_each_problem_has_its_example() -> None:
+    assert len({example["problem"] for example in EXAMPLES}) == len(combinations())
+    assert all(any(item.problem.startswith(one["problem"]) for one in EXAMPLES) for item in combinations())
 
 
 def test_a_combination_names_only_facts_that_reports_state() -> None:

@@ -57,7 +57,7 @@ class Misfit(NamedTuple):
 
 def misfits(facts: EnvironmentFacts, segments: Segments) -> list[Misfit]:
     """The versions that do not fit; of two packages that want the same thing, the first."""
-    stated = _stated(facts, segments)
+    stated = listed(facts, segments)
     if facts.on_cpu or facts.rocm is not None or (len(stated) < 2 and facts.gpu_model is None):
         return []
     versions = {name: version for name, (version, _) in stated.items()}
@@ -97,12 +97,12 @@ def _is_beside(package: str, product: str | None) -> bool:
     return of is not None and known.name not in of.on and known.what is of.what
 
 
-def _stated(facts: EnvironmentFacts, segments: Segments) -> dict[str, tuple[str, Source]]:
-    """Package, `python` or `cuda` -> its one version, and its place in a list of a tool."""
-    listed = list(_listed(segments))
-    sure = {name for name, _, _ in listed} | _BY_ANY_TOOL
+def listed(facts: EnvironmentFacts, segments: Segments) -> dict[str, tuple[str, Source]]:
+    """Package on PyPI, `python` or `cuda` -> its one version, and its place in a list of a tool."""
+    in_lines = list(_listed(segments))
+    sure = {name for name, _, _ in in_lines} | _BY_ANY_TOOL
     found: dict[str, dict[str, Source]] = {}
-    for name, version, source in [*listed, *_of_facts(facts)]:
+    for name, version, source in [*in_lines, *_of_facts(facts)]:
         found.setdefault(name, {}).setdefault(version, source)
     one_each = {
         name: next(iter(versions.items()))
