@@ -17,10 +17,12 @@ import warnings
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
 
 # Before anything loads numpy or torch: threads that wait for each other by spinning cost more than they gain on toys,
 # those of the tokenizers do not outlive a fork, and no test may ask the hub.
@@ -44,6 +46,7 @@ from support.databases import (  # noqa: F401  # fixtures
 )
 from support.github import CLOSED_PORT, GitHub
 from support.graphs import kept_graphs  # noqa: F401  # fixture
+from support.ray_node import node  # noqa: F401  # fixture, started once
 
 settings.register_profile(
     "distriage", derandomize=True, deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow]
@@ -57,14 +60,31 @@ LONGEST_FIRST = (
     *("test_export", "test_other_encoders", "test_queue_browser", "test_training_commands", "test_cluster"),
     *("test_release", "test_rolling_restart", "test_export_bundle", "test_equal", "test_github_requests"),
 )
+SERVERS = {  # file -> a server that it shares with others, since each start takes seconds
+    **dict.fromkeys(("test_github_requests", "test_github_suggestions"), "Prism"),
+    **dict.fromkeys(("test_cluster", "test_equal"), "Ray"),
+}
 THEN = ("container", "slow", "browser")  # markers
 Once = Callable[[str, Callable[[Path], object]], Path]
 INSTALLED = cache(importlib.metadata.entry_points)  # it reads a file of each installed package, 14 ms for each command
 MARKS = {  # fixture -> marker
-    **dict.fromkeys(("tiny_run", "finished", "prism_at", "statuses", "many"), "slow"),
+    **dict.fromkeys(("tiny_run", "finished", "prism_and_double", "statuses", "many"), "slow"),
     "browser": "browser",
     **dict.fromkeys(("built", "distributions"), "container"),
 }
+
+
+class ByServer(LoadFileScheduling):
+    """A file's tests go to one worker, and so do those of files that need the same server."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return SERVERS.get(Path(file).stem, file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer:
+    """Deal out files, as `--dist loadfile` does."""
+    return ByServer(config, log)
 
 
 def pytest_xdist_auto_num_workers() -> int:

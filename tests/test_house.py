@@ -33,6 +33,7 @@ FLOORS = {
         {"engine", "second_reader"},
         {"classifier"},
         {"answer", "reports"},
+        {"signs"},
         {"own", "reading"},
         {"facts", "github", "model"},
         {"recipe"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
@@ -41,6 +42,11 @@ class HttpSettings(BaseSettings):
         "repository's issues name its own labels in `own`, and the App sets those that are sure. It is read again "
         "when it changes. If the folder holds one repository only, reports whose id names no repository get its labels "
         "too.",
+    )
+    releases: Path | None = Field(
+        default=None,
+        description="A table that `distriage releases update` wrote: answers of the HTTP API then say whether a stated "
+        "version is the newest release or an old one. The App asks GitHub itself.",
     )
     threads: int | None = Field(
         default=None, ge=1, le=1024, description="Threads of one pass of the model; default: one per core."

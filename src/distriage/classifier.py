@@ -29,6 +29,7 @@ from distriage.reading.report import ReadReport, check_report, read
 from distriage.recipe.text import ModelInput, prepare
 
 if TYPE_CHECKING:
+    from distriage.github.releases import Release
     from distriage.own.labels import OwnLabels
     from distriage.own.shelf import OwnShelf
 
@@ -81,6 +82,7 @@ class Classifier:
     Attributes:
         gate: Its domain gate, if any.
         own: A repository's own labels, named in every verdict; a server puts a shelf of several here.
+        releases: Repository in lower case -> its releases, to hold versions against; see `distriage.signs.table`.
     """
 
     def __init__(
@@ -119,6 +121,7 @@ class Classifier:
         self._outputs = [*self.bundle.manifest.axes, *VECTORS]
         gated = DOMAIN in self.bundle.manifest.files
         self.gate = DomainGate(self.bundle.path / DOMAIN, self.bundle.manifest.axes) if gated else None
+        self.releases: Mapping[str, Sequence[Release]] = {}
         self.own: OwnLabels | OwnShelf | None = None
         if own is not None:
             from distriage.own.labels import OwnLabels  # few need it
@@ -193,6 +196,7 @@ class Classifier:
                 evidence_of(self.predict_inputs, one) if explain else None,
                 self._known_issues(one, prediction, SIMILAR_ISSUES) if similar else None,
                 own(one.input, prediction) if own is not None else None,
+                self.releases.get(one.tracker, ()),
             )
             for one, prediction, own in zip(known, self.predict_inputs([one.input for one in known]), owns, strict=True)
         ]

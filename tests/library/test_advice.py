@@ -72,12 +72,18 @@ def asked(text: str, identifier: str, *, has_error: bool = False, thin: bool = F
         ("ncclras lists 7 of 8 ranks", NCCL, "setup-hang", "`ncclras`", ""),
         ("ucx_perftest drops to 2 GB/s", UCX, "low-throughput", "UCX_PROTO_INFO", "torch"),
         ("all_reduce_perf is slow on 8 H100", NCCL, "low-throughput", "TUNING", "torch"),
-        ("A worker of RLlib is lost.", RAY, "worker-loss", "/tmp/ray/session_latest/logs", "NCCL"),
+        ("RayActorError: a worker of RLlib is lost.", RAY, "worker-loss", "/tmp/ray/session_latest/logs", "NCCL"),
         ("The placement group is pending.", RAY, "setup-hang", "`ray status`", "py-spy"),
         ("Loading extension module cpu_adam never ends.", DEEPSPEED, "setup-hang", "torch_extensions", ""),
-        ("Error building extension 'cpu_adam'", DEEPSPEED, "extension-build-failure", "torch_extensions", ""),
+        (
+            "```\nRuntimeError: Error building extension 'cpu_adam'\n```",
+            DEEPSPEED,
+            "extension-build-failure",
+            "torch_extensions",
+            "",
+        ),
         ("16 GiB reserved by PyTorch but unallocated on the GPU", DEEPSPEED, "device-out-of-memory", "reserved", ""),
-        ("OOM on 8 H100 with train.py", DEEPSPEED, "device-out-of-memory", "every rank", "reserved"),
+        ("OOM on 8 H100 with train.py, ZeRO-3", DEEPSPEED, "device-out-of-memory", "every rank", "reserved"),
         ("with gradient_checkpointing it fails", DEEPSPEED, "gradient-computation-error", "checkpointing", ""),
         (
             "in DDP: marked ready twice",
@@ -89,14 +95,20 @@ def asked(text: str, identifier: str, *, has_error: bool = False, thin: bool = F
         ("Can't pickle local object", LIGHTNING, "launch-failure", "`pickle.dumps`", "hostname"),
         ("Illegal instruction (core dumped)", TORCH, "native-crash", "`lscpu`", "CUDA"),
         (
-            "all tensors on one device: offload_param",
+            "Expected all tensors to be on the same device: offload_param",
             DEEPSPEED,
             "device-assignment-error",
             "offload",
             "LOCAL_",
         ),
         ("world size 24 is not divisible", DEEPSPEED, "config-rejected", "Check the sums", ""),
-        ("the optimizer field of the config has to be there", DEEPSPEED, "config-rejected", "after defaults", "world"),
+        (
+            '```json\n{"a": 1}\n```\n```\nValueError: no optimizer\n```',
+            DEEPSPEED,
+            "config-rejected",
+            "after defaults",
+            "world",
+        ),
         ("Address already in use", TORCH, "network-connection-failure", "`ss -ltnp`", "nc -vz"),
         ("8 ranks: Connection closed by peer", TORCH, "network-connection-failure", "other rank's log", ""),
     ],
@@ -125,30 +137,8 @@ def test_a_wrong_answer_of_a_server_may_have_the_right_tokens() -> None:
     assert "without parsers" in checks("", VLLM, title="finish_reason is always null", **wrong)
     assert "without parsers" in checks("", VLLM, title="Streaming tool calls are cut off", distributed="false", **wrong)
     assert "quantization" in checks('{"finish_reason": "stop"}', VLLM, title="Garbage from a 70B model", **wrong)
-    for title in ("Upstream merge gives wrong tokens", "A race on the second CUDA stream", "Wrong with num_streams"):
+    for title in ("Upstream merge gives wrong tokens", "Garbage on the second CUDA stream", "Garbage with num_streams"):
         assert "quantization" in checks("", VLLM, title=title, **wrong), title
-
-
-@pytest.mark.parametrize(
-    ("title", "text", "tried"),
-    [
-        ("It fails", "[circular import](https://example.org/x)", False),
-        ("[CIFAR10] It fails", "", False),
-        ("It fails", "I did not try the main branch; 0.16.2", False),
-        ("It fails", "We run the job nightly; deepspeed 0.16.2", False),
-        ("It fails", "- [ ] I tried the latest main branch", False),
-        ("It fails", "Not tried on main.", False),
-        ("It fails", "On the latest main branch.", True),
-        ("It fails", "Version: Master branch", True),
-        ("It fails", "* branch: `main`, 0.9.0.dev0", True),
-        ("[CI] It fails", "", True),
-    ],
-)
-def test_who_has_tried_the_main_branch_is_not_told_to(title: str, text: str, tried: bool) -> None:
-    text += '\n```\nTraceback (most recent call last):\n  File "a.py", line 3, in f\nKeyError: 1\n```'
-    given = checks(text, DEEPSPEED, title=title, fix="framework-patch")
-    assert "Search" in given or "search" in given
-    assert ("Reproduce on the main branch" in given) is not tried
 
 
 def test_a_hang_of_one_process_is_asked_for_in_the_singular_and_of_cpp_with_gdb() -> None:

@@ -17,8 +17,6 @@ from distriage.base.types import Mode
 from distriage.engine import Settings, cluster, local
 from distriage.reports.records import read_records
 
-from support.ray_node import node  # noqa: F401  # fixture
-
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of Ray and pandas, about themselves
 
 SHARD_LINES = 40

@@ -156,6 +156,17 @@ def test_every_command_of_the_server_says_which_extra_it_needs(tmp_path: Path) -
     assert all(line.endswith("; type: pip install 'distriage[serve]' (in a checkout: '.[serve]')") for line in lines)
 
 
+def test_the_action_needs_no_extra() -> None:
+    """It installs what requirements-action.txt holds."""
+    code = (
+        "import sys\n"
+        "for name in 'sqlalchemy alembic fastapi starlette uvicorn pydantic_settings jinja2 jwt'.split():\n"
+        "    sys.modules[name] = None\n"
+        "import distriage_serving.action.run\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_imports_stay_light() -> None:
     code = (
         "import importlib, sys\n"

@@ -109,7 +109,7 @@ def longest_checks() -> Iterator[tuple[str, str]]:
         for label in taxonomy.axes[axis].label_ids:
             book = playbook_of(taxonomy, axis, label)
             assert book is not None
-            yield label, max((check.say for check in book.checks), key=len)
+            yield label, max((check.say for check in book.checks), key=len, default="")
 
 
 @pytest.mark.parametrize("width", [100, 120])

@@ -3,17 +3,20 @@ from __future__ import annotations
 import json
 import tomllib
 from importlib import resources
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from distriage.answer.verdict import SimilarIssue
+from distriage.base.errors import InputError
 from distriage.base.types import AxisScores, Prediction
 from distriage.model.taxonomy import default_taxonomy
 from distriage.recipe.text import prepare
 from distriage.second_reader.answer import mean_shares, read_answer
 from distriage.second_reader.batch import answer_to, batch_line, read_batch
+from distriage.second_reader.bulk import read_answers
 from distriage.second_reader.calibration import AxisFusion, fuse
 from distriage.second_reader.masking import mask
 from distriage.second_reader.request import CANDIDATES, CODES, ReaderRequest, candidates, make_request
@@ -295,3 +298,14 @@ def test_a_batch_round_trip_answers_its_own_questions_only() -> None:
     )
     assert answer_to(request, "some-model", answers) == {"cause": {request.codes["cause"][code]: 1.0}}
     assert answer_to(other, "some-model", answers) == answer_to(request, "other-model", answers) == {}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_file_of_answers_is_read_as_powershell_writes_it(tmp_path: Path, encoding: str) -> None:
+    answer = {"custom_id": "a", "response": {"status_code": 200, "body": {"text": "H\u00e4nger"}}}
+    file = tmp_path / "answers.jsonl"
+    file.write_text(json.dumps(answer, ensure_ascii=False) + "\r\n", encoding=encoding)
+    assert read_answers(file) == {"a": {"text": "H\u00e4nger"}}
+    file.write_bytes(b'{"custom_id": "caf\xe9"}')
+    with pytest.raises(InputError, match=r"answers\.jsonl: not valid UTF-8 at byte 18; expected answers of a batch$"):
+        read_answers(file)

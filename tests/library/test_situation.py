@@ -69,7 +69,7 @@ def test_the_platform_is_what_the_report_speaks_of(text: str, platform: Platform
             "`all_reduce_test`",
         ),
         (
-            "Windows 11: the nodes wait for torch.distributed",
+            "Windows 11, torch.distributed on 2 nodes: rank 1 gets connection refused",
             "network-connection-failure",
             "`Test-NetConnection M",
         ),

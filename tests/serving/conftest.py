@@ -5,18 +5,18 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from support.databases import new_sqlite
+from support.databases import new_sqlite, write_sql_once
 from support.extras import module_or_skip
 from support.github import GitHub
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Dialect, Engine
-
     from distriage_serving.store import Store
+
+    from support.github_description import Prism
 
 NEEDED = ("fastapi", "sqlalchemy", "alembic", "jinja2", "jwt", "prometheus_client", "uvicorn")
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -25,6 +25,15 @@ MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
     """Skip a file whose extra is not installed."""
     return module_or_skip(module_path, parent, "serve", *NEEDED)
+
+
+@pytest.fixture(scope="session")
+def prism_and_double(node_modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Prism, GitHub]]:
+    """As `before_prism` says; Prism takes seconds to start."""
+    from support.described_github import before_prism
+
+    with before_prism(node_modules, tmp_path_factory.mktemp("prism")) as both:
+        yield both
 
 
 @pytest.fixture
@@ -50,23 +59,6 @@ def sqlite_store() -> Iterator[Store]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _sql_is_written_once() -> Iterator[None]:
-    """What one engine of SQLAlchemy made of a statement serves all others of this process.
-
-    Each test has a new store, thus two engines that have not seen a statement yet; to put it into SQL takes some
-    milliseconds.
-    """
-    from distriage_serving.store import database
-
-    made = database.create_engine
-    dialects: dict[str, Dialect] = {}
-    compiled: dict[Any, Any] = {}
-
-    def create_engine(address: URL, **options: Any) -> Engine:
-        engine = made(address, **options)
-        engine.dialect = dialects.setdefault(address.drivername, engine.dialect)
-        engine.update_execution_options(compiled_cache=compiled)
-        return engine
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database, "create_engine", create_engine)
+        write_sql_once(patch)
         yield

@@ -14,7 +14,7 @@ from distriage.classifier import Classifier
 from distriage_serving.bot import kinds
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.worker import Timing, Worker
-from distriage_serving.github.app_auth import WORK, App, Patience
+from distriage_serving.github.app_auth import WORK, App
 from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.logs import JsonFormatter
 from distriage_serving.store import Job
@@ -22,7 +22,7 @@ from distriage_serving.store.work import pace
 
 from support import faults
 from support.app_key import APP_ID, app_key
-from support.bot import BODY, COMMENTED, HANG, ISSUE, TITLE, Bot, Make, bot, github, make, store
+from support.bot import BODY, COMMENTED, HANG, ISSUE, TITLE, Bot, Hasty, Make, bot, github, make, store
 from support.faults import Fault, Trouble
 from support.github import INSTALLATION
 
@@ -184,11 +184,8 @@ FAULTS = [
 @pytest.mark.parametrize(
     "trouble", FAULTS, ids=lambda trouble: f"{trouble.request}-{trouble.fault.status if trouble.fault else 'reset'}"
 )
-def test_after_a_failure_it_is_done_later_and_once(
-    make: Make, trouble: Trouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("distriage_serving.github.app_auth.WORK", Patience(20.0, 0.0))  # every failure puts the job off
-    bot = make()
+def test_after_a_failure_it_is_done_later_and_once(make: Make, trouble: Trouble) -> None:
+    bot = make(Hasty)
     bot.github.files["owner/repo/.github/distriage.yml"] = COMMENTED
     bot.github.troubles.append(
         Trouble(trouble.request, trouble.fault, trouble.after, trouble.reset, times=trouble.times)
@@ -200,11 +197,8 @@ def test_after_a_failure_it_is_done_later_and_once(
     assert bot.store.counts()["jobs"]["dead"] == 0
 
 
-def test_what_fails_again_and_again_becomes_a_dead_letter_that_can_be_replayed(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("distriage_serving.github.app_auth.WORK", Patience(20.0, 0.0))
-    bot = make()
+def test_what_fails_again_and_again_becomes_a_dead_letter_that_can_be_replayed(make: Make) -> None:
+    bot = make(Hasty)
     bot.github.troubles.append(Trouble(r"^GET .*/issues/1$", Fault(500), times=1000))
     bot.issue("opened")
     for _ in range(12):

@@ -51,7 +51,7 @@ def test_every_job_that_is_put_has_a_row() -> None:
     made = [
         *(make(issue, 1) for make in (jobs.triage_job, jobs.second_read_job, jobs.close_job)),
         *(jobs.configure_job("owner/repo", 1), jobs.reconcile_job("owner/repo", 1), jobs.access_job(1)),
-        jobs.poll_job("owner/repo", 1),
+        *(jobs.poll_job("owner/repo", 1), jobs.ask_job(issue, 1)),
         *(
             jobs.sweep_job(),
             jobs.command_job(issue, 1, asked),

@@ -22,10 +22,11 @@ from distriage.classifier import Classifier
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
 from distriage_serving.judging.judge import LocalJudge
-from distriage_serving.store import CommandArgument, Delivery, Job, Store, command_job
+from distriage_serving.store import Act, CommandArgument, Delivery, Job, Store, ask_job, close_job, command_job
 
-from support import crash, crash_worker
+from support import crash
 from support.app_key import APP_ID, app_key, app_key_pem
+from support.crash_worker import Mother
 from support.github import INSTALLATION, PERSON, GitHub
 from support.github_shapes import issue_field
 
@@ -55,13 +56,18 @@ def a_store(empty: Path) -> Iterator[Store]:
             yield store
 
 
-def work_and_die(step: int, store: Store, github: GitHub, classifier: Classifier) -> int | None:
-    """Let another process work until a step; its exit code."""
-    arguments = (step, str(store._engine.url), github.url, str(classifier.bundle.path), app_key_pem())
-    process = crash_worker.forkserver().Process(target=crash_worker.work_until, args=arguments)
-    process.start()
-    process.join()
-    return process.exitcode
+@pytest.fixture(scope="module")
+def mother(keyword_bundle: Path, empty_store: Path) -> Iterator[Mother]:
+    """Where the processes come from that die; it has done the work once."""
+    double = GitHub(app=True)
+    double.open(ISSUE, "It hangs", "hangs hangs hangs")
+    started = Mother(keyword_bundle, app_key_pem())
+    with a_store(empty_store) as store:
+        deliver(store, double, "opened", "issues")
+        assert started.work(str(store._engine.url), double.url) == 0
+    double.close()
+    yield started
+    started.close()
 
 
 def deliver(store: Store, github: GitHub, action: str, event_name: str, **more: Any) -> None:
@@ -80,7 +86,7 @@ def deliver(store: Store, github: GitHub, action: str, event_name: str, **more: 
 
 
 def test_sigkill_at_any_step_loses_nothing_and_does_nothing_twice(
-    github: GitHub, keyword_classifier: Classifier, empty_store: Path
+    github: GitHub, keyword_classifier: Classifier, mother: Mother, empty_store: Path
 ) -> None:
     step, died = 0, 0
     survived = False
@@ -92,7 +98,7 @@ def test_sigkill_at_any_step_loses_nothing_and_does_nothing_twice(
         github.tokens.clear()
         with a_store(empty_store) as store:
             deliver(store, github, "opened", "issues")
-            exit_code = work_and_die(step, store, github, keyword_classifier)
+            exit_code = mother.work(str(store._engine.url), github.url, step)
             survived = exit_code == 0
             died += exit_code == -signal.SIGKILL
             assert survived or exit_code == -signal.SIGKILL
@@ -109,7 +115,7 @@ def test_sigkill_at_any_step_loses_nothing_and_does_nothing_twice(
 
 @pytest.mark.parametrize("undo", [False, True])
 def test_a_command_killed_in_the_middle_counts_once(
-    github: GitHub, keyword_classifier: Classifier, empty_store: Path, undo: bool
+    github: GitHub, keyword_classifier: Classifier, mother: Mother, empty_store: Path, undo: bool
 ) -> None:
     for step in range(9, 18, 2):
         github.open(ISSUE, "It hangs", "hangs hangs hangs")
@@ -132,7 +138,7 @@ def test_a_command_killed_in_the_middle_counts_once(
                 "issue_comment",
                 comment=github.comment(ISSUE, "/triage undo" if undo else "/triage wrong symptom=oom", PERSON),
             )
-            exit_code = work_and_die(step, store, github, keyword_classifier)
+            exit_code = mother.work(str(store._engine.url), github.url, step)
             assert exit_code == -signal.SIGKILL
             later = store.clock() + 10
             store.clock = lambda: later  # noqa: B023
@@ -166,7 +172,7 @@ PERHAPS = "It ends with a timeout after ten minutes of training."  # the toy mod
 
 @pytest.mark.parametrize("body", [PERHAPS, "hangs hangs hangs"])
 def test_sigkill_at_any_step_makes_each_suggestion_once(
-    github: GitHub, keyword_classifier: Classifier, empty_store: Path, body: str
+    github: GitHub, keyword_classifier: Classifier, mother: Mother, empty_store: Path, body: str
 ) -> None:
     """With `all`, so that the sure one is suggested too; GitHub would take the same suggestion twice."""
     github.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: {field: Failure}}\nsuggestions: all\n"
@@ -180,7 +186,7 @@ def test_sigkill_at_any_step_makes_each_suggestion_once(
             known.clear()
         with a_store(empty_store) as store:
             deliver(store, github, "opened", "issues")
-            exit_code = work_and_die(step, store, github, keyword_classifier)
+            exit_code = mother.work(str(store._engine.url), github.url, step)
             survived = exit_code == 0
             assert survived or exit_code == -signal.SIGKILL
             later = store.clock() + 10
@@ -199,7 +205,7 @@ def test_sigkill_at_any_step_makes_each_suggestion_once(
 
 @pytest.mark.parametrize("approve", [True, False])
 def test_sigkill_at_any_step_keeps_a_decision_once(
-    github: GitHub, keyword_classifier: Classifier, empty_store: Path, approve: bool
+    github: GitHub, keyword_classifier: Classifier, mother: Mother, empty_store: Path, approve: bool
 ) -> None:
     github.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: true}\nsuggestions: perhaps\n"
     github.suggesting.add("owner/repo")
@@ -214,7 +220,7 @@ def test_sigkill_at_any_step_keeps_a_decision_once(
                 pass
             github.decide(ISSUE, github.pending(ISSUE)[0]["id"], PERSON, approve=approve)
             deliver(store, github, "labeled", "issues")
-            exit_code = work_and_die(step, store, github, keyword_classifier)
+            exit_code = mother.work(str(store._engine.url), github.url, step)
             assert exit_code in {0, -signal.SIGKILL}
             later = store.clock() + 10
             store.clock = lambda: later  # noqa: B023
@@ -227,3 +233,45 @@ def test_sigkill_at_any_step_keeps_a_decision_once(
 
 def test_many_deliveries_many_kills_with_suggestions(store_url: str, tmp_path: Path) -> None:
     check(crash.crash(store_url, tmp_path, number=60, kills=3, suggestions=True))
+
+
+@pytest.mark.parametrize("undo", [False, True])
+def test_sigkill_at_any_step_asks_and_closes_once(
+    github: GitHub, keyword_classifier: Classifier, mother: Mother, empty_store: Path, undo: bool
+) -> None:
+    """Asked, snoozed, then closed as completed; or the question is taken back after the worker died."""
+    issue = IssueReference("owner/repo", 1)
+    step, survived = 0, False
+    while not survived:
+        step += 1
+        github.open(ISSUE, "It hangs", "hangs hangs hangs")
+        for known in (github.timelines, github.repository_labels, github.tokens):
+            known.clear()
+        with a_store(empty_store) as store:
+            worker = a_worker(store, github, keyword_classifier)
+            deliver(store, github, "opened", "issues")
+            while worker.step():
+                pass
+            now = store.clock()
+            made = (("ask", {"text": "Which version?"}), ("snooze", {"until": now + 86400}), ("completed", {}))
+            for what, more in made:
+                store.add_act(Act(repository="owner/repo", number=1, what=what, who="mia", at=now, **more))
+            store.put_job(ask_job(issue, INSTALLATION))
+            store.put_job(close_job(issue, INSTALLATION))
+            exit_code = mother.work(str(store._engine.url), github.url, step)
+            survived = exit_code == 0
+            assert survived or exit_code == -signal.SIGKILL
+            later = store.clock() + 10
+            store.clock = lambda: later  # noqa: B023
+            if undo:
+                store.undo_act(store.acts(issue)[-1])
+                store.put_job(ask_job(issue, INSTALLATION))
+            while worker.step():
+                pass
+            asked = [text for text in github.comments(ISSUE) if "distriage:ask" in text]
+            assert len(asked) == (0 if undo else 1), step
+            closed = [event for event in github.timelines[ISSUE] if event["event"] == "closed"]
+            assert github.issues[ISSUE]["state"] == "closed" and len(closed) == 1, step
+            assert [act.carried_out for act in store.acts(issue)] == [True, False, not undo], step
+            assert [act.refused for act in store.acts(issue)] == [None] * 3, step
+    assert step > 10

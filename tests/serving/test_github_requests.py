@@ -57,9 +57,9 @@ from support.described_github import (
     fill,
     good_status,
     prism,
-    prism_at,
     repository,
     sent,
+    worked_on,
 )
 from support.execution import TYPED
 from support.faults import Fault, Trouble

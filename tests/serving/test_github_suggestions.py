@@ -22,6 +22,7 @@ from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
 from distriage_serving.github.issue import read_issue
 from distriage_serving.planning.plan import make_plan
+from distriage_serving.store import Store
 
 from support.described_github import (
     DECIDE,
@@ -35,9 +36,9 @@ from support.described_github import (
     deliver,
     double,
     prism,
-    prism_at,
     repository,
     sent,
+    worked_on,
 )
 from support.github import PERSON, GitHub
 from support.github_description import Prism
@@ -67,15 +68,25 @@ def file(double: GitHub, deliver: Deliver, issue: str, body: str) -> list[str]:
     return [request for request in requests if "/app" not in request and "/graphql" not in request]
 
 
-def test_suggested_approved_and_reviewed(suggesting: GitHub, deliver: Deliver, repository: str) -> None:
+@pytest.mark.parametrize("approve", [True, False])
+def test_a_suggestion_becomes_a_review_and_is_not_made_again(
+    suggesting: GitHub, deliver: Deliver, worked_on: Store, repository: str, *, approve: bool
+) -> None:
     issue = f"{repository}#1"
     file(suggesting, deliver, issue, PERHAPS)
     (made,) = suggesting.pending(issue)
     assert made["rationale"] and made["confidence"] == "LOW" and suggesting.labels(issue) == []
-    suggesting.decide(issue, made["id"], PERSON, approve=True)
-    writes = len(suggesting.written)
-    deliver("issues", suggesting.payload("labeled", issue, PERSON))
-    assert suggesting.labels(issue) == [HANG] and len(suggesting.written) == writes
+    suggesting.decide(issue, made["id"], PERSON, approve=approve)
+    suggesting.written.clear()
+    deliver("issues", suggesting.payload("labeled" if approve else "edited", issue, PERSON))
+    for body in (f"{PERHAPS} Again.", SURE):
+        suggesting.issues[issue]["body"] = body
+        deliver("issues", suggesting.payload("edited", issue))
+    assert suggesting.labels(issue) == ([HANG] if approve else []) and len(suggesting.suggestions[issue]) == 1
+    assert [write.path for write in suggesting.written if "/issues/" in write.path] == []
+    (review,) = worked_on.reviews(issue=IssueReference(repository, 1))
+    how, label = ("approve", "hang") if approve else ("dismiss", None)
+    assert (review.how, review.label, review.who, review.predicted_label) == (how, label, "maintainer", "hang")
     assert sent(suggesting) >= SUGGESTIONS | WHO_IS
 
 

@@ -13,6 +13,7 @@ pytest.importorskip("playwright", reason="needs playwright: pip install 'distria
 
 from playwright.sync_api import expect
 
+from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport, Outcome
 
 from support.queue_browser import OpenPage, browser, open_page, page, site
@@ -123,3 +124,17 @@ def test_a_correction_shows_what_it_leaves_open_until_somebody_chooses_it(site: 
     page.keyboard.press("a")
     until(lambda: site.status(20) == "corrected")
     assert site.standing(20)["fix"] == said.label
+
+
+def test_to_ask_the_author_takes_two_keys(site: Queue, open_page: OpenPage) -> None:
+    site.add(1, "exhausted timeout")
+    site.store.save_repository("owner/repo", installation_id=1)
+    page = open_page("/queue/owner/repo/1")
+    expect(page.locator("[data-question]")).to_have_value(re.compile(r"^Could you add this\?.*\n- ", re.DOTALL))
+    page.keyboard.press("q")
+    expect(page.locator(".ask button")).to_be_focused()
+    page.keyboard.press("Enter")
+    until(lambda: [act.what for act in site.store.acts(IssueReference("owner/repo", 1))] == ["ask"])
+    page.goto(page.url.partition("/queue")[0] + "/queue/owner/repo/1")
+    expect(page.get_by_text("waiting for its author")).to_be_visible()
+    expect(page.locator(".ask")).to_have_count(0)

@@ -16,12 +16,16 @@ from distriage.classifier import Classifier
 from distriage.github.client import Client
 from distriage_serving.backfill.run import Backfill, BackfillOptions
 from distriage_serving.judging.judge import LocalJudge
+from distriage_serving.queue.charts.figures import precision
 from distriage_serving.queue.decisions import Decisions, IssueDecision
 from distriage_serving.queue.history import NOBODY
 from distriage_serving.queue.login.sessions import Session
 from distriage_serving.store import Store, reconcile_job, sweep_job
+from distriage_serving.store.review_records import review_records
 
+from support import faults
 from support.bot import HANG, ISSUE, LEAK, OOM, Bot, Make, bot, github, make, store
+from support.faults import Trouble
 from support.github import PERSON, GitHub
 
 PERHAPS = "It ends with a timeout after ten minutes of training."  # the toy model hears: perhaps a hang
@@ -196,6 +200,45 @@ def test_a_decision_in_the_queue_approves_or_dismisses_on_github(
     assert len(suggesting.suggestions[ISSUE]) == 1 and len(bot.reviews()) == 1
 
 
+@pytest.mark.parametrize(
+    ("troubles", "state"),
+    [
+        ([Trouble("POST .*/approve$", faults.status(422))], "pending"),
+        ([Trouble("POST .*/approve$", faults.integration())], "pending"),
+        ([Trouble("POST .*/approve$", faults.server_error(502), after=True)], "approved"),
+    ],
+)
+def test_an_approval_counts_once_github_has_made_it(
+    suggesting: GitHub, bot: Bot, troubles: list[Trouble], state: str
+) -> None:
+    bot.issue("opened")
+    suggesting.troubles += troubles
+    bot.say("/triage wrong symptom=hang")
+    done = [HANG] if state == "approved" else []
+    assert suggested(bot) == [(HANG, state)] and bot.stored().labels == suggesting.labels(ISSUE) == done
+    suggesting.troubles.clear()
+    bot.issue("edited")
+    assert suggested(bot) == [(HANG, "approved")] and suggesting.labels(ISSUE) == [HANG]
+    assert len(suggesting.suggestions[ISSUE]) == 1 and len(bot.reviews()) == 1
+
+
+def test_a_dismissal_is_exported_and_counts_in_the_charts(suggesting: GitHub, bot: Bot) -> None:
+    bot.issue("opened")
+    suggesting.decide(ISSUE, suggesting.pending(ISSUE)[0]["id"], PERSON, approve=False)
+    bot.issue("edited")
+    (record,) = review_records(bot.store)
+    assert (record.id, record.axis, record.label, record.predicted_label, record.how, record.who) == (
+        "owner/repo#1",
+        "symptom",
+        None,
+        "hang",
+        "dismiss",
+        "maintainer",
+    )
+    (judged,) = precision(bot.store.reviews(), "symptom")
+    assert (judged.label, judged.right.hits, judged.right.n) == ("hang", 0, 1)
+
+
 # ---------------------------------------------------------------- the comparison
 
 
@@ -235,20 +278,20 @@ def sweep(bot: Bot) -> int:
 
 
 def test_a_repository_is_asked_about_one_issue_an_hour_and_those_that_changed(suggesting: GitHub, bot: Bot) -> None:
-    for number in range(1, 21):
+    for number in range(1, 9):
         reference = f"owner/repo#{number}"
         suggesting.open(reference, "It stops", PERHAPS)
         bot.deliver("issues", suggesting.payload("opened", reference))
     bot.settle()
-    assert sum(len(suggesting.pending(f"owner/repo#{number}")) for number in range(1, 21)) == 20
+    assert sum(len(suggesting.pending(f"owner/repo#{number}")) for number in range(1, 9)) == 8
     asked_at = []
-    while len(asked_at) < 20:
+    while len(asked_at) < 8:
         if sweep(bot):
             asked_at.append(bot.clock())
     assert min(after - before for before, after in pairwise(asked_at)) >= 3600.0
     assert compare(bot) == 0
     numbers = Counter(request.path.split("/")[5] for request in suggesting.requests if "/suggestions" in request.path)
-    assert len(numbers) == 20  # the longest ago first
+    assert len(numbers) == 8  # the longest ago first
     for number in (3, 4, 5):
         at = datetime.fromtimestamp(bot.clock() + 5, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         suggesting.issues[f"owner/repo#{number}"]["updated_at"] = at
@@ -257,12 +300,12 @@ def test_a_repository_is_asked_about_one_issue_an_hour_and_those_that_changed(su
 
 
 @pytest.mark.slow
-def test_a_thousand_issues_get_one_suggestion_each(
+def test_issues_of_two_pages_get_one_suggestion_each(
     suggesting: GitHub, store: Store, keyword_classifier: Classifier
 ) -> None:
     """By backfill, twice; the second run asks only what became of them."""
     suggesting.tokens[suggesting.token] = math.inf
-    for number in range(1, 1001):
+    for number in range(1, 131):
         suggesting.open(f"owner/repo#{number}", "It stops", PERHAPS if number % 2 else SURE)
     client = Client(suggesting.token, suggesting.url, sleep=lambda _: None)
     for again in (False, True):
@@ -270,11 +313,11 @@ def test_a_thousand_issues_get_one_suggestion_each(
         work.run("owner/repo", BackfillOptions(again=again))
         assert work.report.failed == []
     made = [one for issue in suggesting.suggestions.values() for one in issue]
-    assert len(made) == 500 and {one["state"] for one in made} == {"pending"}
-    assert sum(suggesting.labels(f"owner/repo#{number}") == [HANG] for number in range(1, 1001)) == 500
+    assert len(made) == 65 and {one["state"] for one in made} == {"pending"}
+    assert sum(suggesting.labels(f"owner/repo#{number}") == [HANG] for number in range(1, 131)) == 65
     posts = [write.path for write in suggesting.written if write.path.endswith("/labels") and "/issues/" in write.path]
-    assert len(posts) == len(set(posts)) == 1000
-    assert asked(suggesting) == 501  # one to learn whether it takes any, and one for each that is pending
+    assert len(posts) == len(set(posts)) == 130
+    assert asked(suggesting) == 66  # one to learn whether it takes any, and one for each that is pending
 
 
 def test_a_dry_run_lists_suggestions_and_sends_none(

@@ -13,9 +13,10 @@ import pytest
 
 from distriage.base.references import IssueReference
 from distriage.classifier import Classifier
+from distriage.github.client import Client
 from distriage_serving.bot.deliveries import installation_of, number_of, repository_of
 from distriage_serving.bot.worker import Timing, Worker
-from distriage_serving.github.app_auth import App
+from distriage_serving.github.app_auth import App, Patience
 from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.store import Delivery, Issue, Job, Store
 
@@ -110,6 +111,13 @@ def github(app_github: GitHub) -> GitHub:
 Make = Callable[..., Bot]
 
 
+class Hasty(App):
+    """An App whose clients wait for nothing: every failure puts the job off."""
+
+    def installation_client(self, installation_id: int, **given: Any) -> Client:
+        return super().installation_client(installation_id, **{**given, "patience": Patience(20.0, 0.0)})
+
+
 @pytest.fixture
 def store(sqlite_store: Store) -> Store:
     return sqlite_store
@@ -117,10 +125,10 @@ def store(sqlite_store: Store) -> Store:
 
 @pytest.fixture
 def make(github: GitHub, store: Store, keyword_classifier: Classifier) -> Make:
-    def made(**options: Any) -> Bot:
+    def made(kind: type[App] = App, **options: Any) -> Bot:
         clock = Clock(time.time())
         store.clock = clock
-        app, timing = App(APP_ID, app_key(), github.url), Timing(**{"debounce_s": 30, **options})
+        app, timing = kind(APP_ID, app_key(), github.url), Timing(**{"debounce_s": 30, **options})
         return Bot(github, store, Worker(store, app, LocalJudge(keyword_classifier), threading.Event(), timing), clock)
 
     return made

@@ -8,18 +8,21 @@ import os
 import signal
 import threading
 import time
-from functools import cache
+from functools import cache, partial
+from multiprocessing.connection import Connection
 from multiprocessing.forkserver import ensure_running
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from sqlalchemy import Engine
 from sqlalchemy import event as database_event
 
 from distriage.classifier import Classifier
+from distriage.github.http_client import connections
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
 from distriage_serving.judging.judge import Judge, LocalJudge
@@ -28,6 +31,7 @@ from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 
 from support.app_key import APP_ID
+from support.databases import write_sql_once
 
 LEASE_S, RETRY_S, DEBOUNCE_S = 3.0, 0.3, 0.3
 
@@ -49,7 +53,57 @@ def work(url: str, api: str, bundle: str, pem: str, reader: tuple[str, str] | No
         Worker(store, _app(pem, api), judge, threading.Event(), timing).run()
 
 
-def work_until(step: int, url: str, api: str, bundle: str, pem: str) -> None:
+class Mother:
+    """A process that has done the work once, and forks others that do it again until they die.
+
+    A worker takes three times as long to start as to work: it loads a model, reads certificates, writes SQL.
+    """
+
+    def __init__(self, bundle: Path, pem: str) -> None:
+        self._ours, theirs = forkserver().Pipe()
+        self._process = forkserver().Process(target=_fork_workers, args=(theirs, str(bundle), pem), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def work(self, url: str, api: str, step: int = 0) -> int:
+        """Let a process work until nothing is due, or until a step; its exit code. 0: let the mother itself work."""
+        self._ours.send((url, api, step))
+        code: int = self._ours.recv()
+        return code
+
+    def close(self) -> None:
+        """End it."""
+        self._ours.close()
+        self._process.join()
+
+
+def _fork_workers(orders: Connection, bundle: str, pem: str) -> None:
+    logging.disable()
+    classifier, app = Classifier(Path(bundle), threads=1), partial(_app, pem)
+    with pytest.MonkeyPatch.context() as patch:
+        write_sql_once(patch)
+        while True:
+            try:
+                url, api, step = orders.recv()
+            except EOFError:
+                return
+            if step == 0:
+                _work_until(0, url, app(api), classifier)
+                connections().close()
+                connections.cache_clear()  # a child shares no connection with another
+                orders.send(0)
+                continue
+            child = os.fork()
+            if child == 0:
+                try:
+                    _work_until(step, url, app(api), classifier)
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            orders.send(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+def _work_until(step: int, url: str, app: App, classifier: Classifier) -> None:
     """Work until nothing is due, or die at the n-th request or transaction.
 
     That is before it, or once it is done and before anybody here knows.
@@ -69,16 +123,15 @@ def work_until(step: int, url: str, api: str, bundle: str, pem: str) -> None:
         tick()
         return answer
 
-    httpx.Client.send = ticking_send  # type: ignore[method-assign]
-    with Store.open(url) as store:
-        database_event.listen(
-            Engine, "commit", tick
-        )  # it comes before the commit; the next request or transaction is after it
-        classifier = Classifier(Path(bundle), threads=1)
-        worker = Worker(store, _app(pem, api), LocalJudge(classifier), threading.Event(), Timing(0.0, 0.2))
+    with Store.open(url) as store, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpx.Client, "send", ticking_send)
+        # It comes before the commit; the next request or transaction is after it.
+        database_event.listen(Engine, "commit", tick)
+        worker = Worker(store, app, LocalJudge(classifier), threading.Event(), Timing(0.0, 0.2))
         end_s = time.monotonic() + 2
         while worker.step() or (store.counts()["jobs"]["waiting"] and time.monotonic() < end_s):
             time.sleep(0.01)
+        database_event.remove(Engine, "commit", tick)
 
 
 def _app(pem: str, api: str) -> App:

@@ -16,12 +16,14 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from filelock import FileLock
 
 if TYPE_CHECKING:
+    from sqlalchemy import URL, Dialect, Engine
+
     from distriage_serving.store import Store
 
 SERVER_VARIABLE = "DISTRIAGE_TEST_POSTGRES"
@@ -78,6 +80,27 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 def clock() -> Clock:
     """That of `store`."""
     return Clock()
+
+
+def write_sql_once(patch: pytest.MonkeyPatch) -> None:
+    """What one engine of SQLAlchemy made of a statement serves all others of this process.
+
+    Each test has a new store, thus two engines that have not seen a statement yet; to put it into SQL takes some
+    milliseconds.
+    """
+    from distriage_serving.store import database
+
+    made = database.create_engine
+    dialects: dict[str, Dialect] = {}
+    compiled: dict[Any, Any] = {}
+
+    def create_engine(address: URL, **options: Any) -> Engine:
+        engine = made(address, **options)
+        engine.dialect = dialects.setdefault(address.drivername, engine.dialect)
+        engine.update_execution_options(compiled_cache=compiled)
+        return engine
+
+    patch.setattr(database, "create_engine", create_engine)
 
 
 @cache

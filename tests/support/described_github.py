@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -75,32 +75,31 @@ OPERATIONS = sorted(
 NUMBERS = count(1)
 
 
-@pytest.fixture(scope="module")
-def double() -> Iterator[GitHub]:
-    """A GitHub with an App, to which a token is valid for ever."""
+@contextmanager
+def before_prism(node_modules: Path, folder: Path) -> Iterator[tuple[Prism, GitHub]]:
+    """Prism with the operations that we use, and a GitHub with an App, to which a token is valid for ever."""
     github = GitHub(app=True)
     github.tokens[GitHub.token] = math.inf
-    yield github
+    with proxied(node_modules, cut(node_modules / DESCRIPTION, OPERATIONS), github, folder) as prism:
+        yield prism, github
     github.close()
 
 
-@pytest.fixture(scope="module")
-def prism_at(node_modules: Path, double: GitHub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prism]:
-    """Prism with the operations that we use, started once for a module."""
-    with proxied(
-        node_modules, cut(node_modules / DESCRIPTION, OPERATIONS), double, tmp_path_factory.mktemp("prism")
-    ) as prism:
-        yield prism
+@pytest.fixture
+def double(prism_and_double: tuple[Prism, GitHub]) -> GitHub:
+    """The GitHub behind Prism."""
+    return prism_and_double[1]
 
 
 @pytest.fixture
-def prism(prism_at: Prism, double: GitHub, monkeypatch: pytest.MonkeyPatch) -> Iterator[Prism]:
+def prism(prism_and_double: tuple[Prism, GitHub], monkeypatch: pytest.MonkeyPatch) -> Iterator[Prism]:
     """The proxy; what it finds wrong during the test fails it."""
-    monkeypatch.setenv("GITHUB_API_URL", prism_at.url)
+    prism, double = prism_and_double
+    monkeypatch.setenv("GITHUB_API_URL", prism.url)
     double.requests.clear()
     double.troubles.clear()
-    yield prism_at
-    violations = prism_at.violations()
+    yield prism
+    violations = prism.violations()
     assert violations == [], violations
 
 
@@ -143,33 +142,38 @@ Deliver = Callable[[str, dict[str, Any]], None]
 
 
 @pytest.fixture
-def deliver(prism: Prism, keyword_classifier: Classifier) -> Iterator[Deliver]:
+def worked_on(tmp_path: Path) -> Iterator[Store]:
+    """The worker's store."""
+    with Store.open(new_sqlite(tmp_path / "store.db")) as store:
+        yield store
+
+
+@pytest.fixture
+def deliver(prism: Prism, keyword_classifier: Classifier, worked_on: Store) -> Deliver:
     """Hands a delivery to a worker, which works until nothing is due; the debounced too."""
-    with tempfile.TemporaryDirectory() as folder, Store.open(new_sqlite(Path(folder, "store.db"))) as store:
-        worker = Worker(
-            store,
-            App(APP_ID, app_key(), prism.url),
-            LocalJudge(keyword_classifier),
-            threading.Event(),
-            Timing(debounce_s=0),
+    store = worked_on
+    worker = Worker(
+        store,
+        App(APP_ID, app_key(), prism.url),
+        LocalJudge(keyword_classifier),
+        threading.Event(),
+        Timing(debounce_s=0),
+    )
+
+    def handed(event: str, payload: dict[str, Any]) -> None:
+        kept = Delivery(
+            id=f"delivery-{next(NUMBERS)}",
+            event=event,
+            payload=json.dumps(payload),
+            received_at=store.clock(),
+            action=payload["action"],
+            repository=repository_of(payload),
+            issue=number_of(payload),
+            installation_id=installation_of(payload),
         )
+        store.add_delivery(kept)
+        while worker.step():
+            pass
+        assert {job.state for job in store.list_work(Job)} == {"done"}, [job.last_error for job in store.list_work(Job)]
 
-        def handed(event: str, payload: dict[str, Any]) -> None:
-            kept = Delivery(
-                id=f"delivery-{next(NUMBERS)}",
-                event=event,
-                payload=json.dumps(payload),
-                received_at=store.clock(),
-                action=payload["action"],
-                repository=repository_of(payload),
-                issue=number_of(payload),
-                installation_id=installation_of(payload),
-            )
-            store.add_delivery(kept)
-            while worker.step():
-                pass
-            assert {job.state for job in store.list_work(Job)} == {"done"}, [
-                job.last_error for job in store.list_work(Job)
-            ]
-
-        yield handed
+    return handed

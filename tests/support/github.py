@@ -59,6 +59,7 @@ class GitHub:
         approver: Whom the timeline shows for an approved label; None: the person.
         repository_labels: `owner/repo` -> name in lower case -> label.
         timelines: `owner/repo#1` -> events, comments among them.
+        releases: `owner/repo` -> releases in GitHub's form, the newest first.
         files: `owner/repo/path` -> content; `versions`: commit -> text of `.github/distriage.yml`.
         requests, written: All that arrived, also those that failed.
         renamed: Old name of a repository in lower case -> new one.
@@ -92,6 +93,7 @@ class GitHub:
         self.suggestions: dict[str, list[dict[str, Any]]] = {}
         self.accounts = [PERSON]
         self.approver: dict[str, Any] | None = None
+        self.releases: dict[str, list[dict[str, Any]]] = {}
         self.repository_labels: dict[str, dict[str, dict[str, Any]]] = {}
         self.timelines: dict[str, list[dict[str, Any]]] = {}
         self.files: dict[str, str] = {}

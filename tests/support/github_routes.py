@@ -116,6 +116,11 @@ def _file(github: GitHub, request: Request, repository: str, path: str) -> Fault
     return faults.status(404) if text is None else _tagged(request, Fault(200, text, {"Content-Type": RAW}))
 
 
+@route("GET /repos/{repository}/releases")
+def _releases(github: GitHub, request: Request, repository: str) -> Fault:
+    return _tagged(request, page(github, request, github.releases.get(repository, [])))
+
+
 @route("GET /repos/{repository}/labels")
 def _labels(github: GitHub, request: Request, repository: str) -> Fault:
     return _tagged(request, page(github, request, list(github.repository_labels.get(repository, {}).values())))
@@ -214,7 +219,8 @@ def _absent(github: GitHub, request: Request, reference: str) -> Fault | None:
         return faults.status(410)
     if reference in github.moved:
         repository, _, number = github.moved[reference].partition("#")
-        place = {"Location": f"{github.url}/repos/{repository}/issues/{number}"}
+        rest = "/".join(request.path.split("/")[6:])  # such as `timeline`
+        place = {"Location": f"{github.url}/repos/{repository}/issues/{number}/{rest}".rstrip("/")}
         return faults.message("Moved Permanently", 301, place)
     if reference not in github.issues or (reference in github.private and request.token is None):
         return faults.status(404)

@@ -113,6 +113,31 @@ def issue(repository: str, number: int, title: str, body: str | None, labels: Se
     }
 
 
+def release(repository: str, tag: str, published_at: str | None, **changes: Any) -> dict[str, Any]:
+    """A release; without a date, a draft."""
+    url = f"{API}/repos/{repository}/releases/1"
+    return {
+        "url": url,
+        "assets_url": f"{url}/assets",
+        "upload_url": f"https://uploads.github.com/repos/{repository}/releases/1/assets{{?name,label}}",
+        "html_url": f"{WEB}/{repository}/releases/tag/{quote(tag)}",
+        "id": 1,
+        "author": account("maintainer", 7),
+        "node_id": "RE_1",
+        "tag_name": tag,
+        "target_commitish": "main",
+        "name": tag,
+        "draft": published_at is None,
+        "prerelease": False,
+        "created_at": TIME,
+        "published_at": published_at,
+        "assets": [],
+        "tarball_url": None,
+        "zipball_url": None,
+        **changes,
+    }
+
+
 def issue_type(name: str) -> dict[str, Any]:
     """An issue type of an organization."""
     return {"id": sum(map(ord, name)), "node_id": f"IT_{name}", "name": name, "description": None}

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def node() -> Iterator[Any]:
-    """Ray with a cluster of its own."""
+    """Ray with a cluster of the tests' own."""
     ray = pytest.importorskip("ray", reason="needs Ray: pip install 'distriage[ray]'")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_worker_niceness", "0")  # its processes would give way to all other tests

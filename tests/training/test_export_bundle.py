@@ -124,7 +124,7 @@ def test_a_bundle_that_would_not_load_leaves_the_old_one(
 
     monkeypatch.setattr("distriage_training.release.export.write_model", write_model)
     other = default_taxonomy_text().replace('version = "1.0.0"', 'version = "9.9.9"')
-    (tmp_path / "taxonomy.toml").write_text(other, encoding="utf-8")
+    (tmp_path / "taxonomy.toml").write_text(other, encoding="utf-16")
     config = load_config(write_config(tmp_path / "run.toml", top={"taxonomy": "taxonomy.toml"}))
     output = tmp_path / "models" / "tiny"
     shutil.copytree(tiny_bundle, output)

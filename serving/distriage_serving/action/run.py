@@ -6,27 +6,26 @@ Writes the step summary and the outputs.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import httpx
 
 from distriage.base.errors import BundleError, ConfigError, DistriageError, InputError
-from distriage.base.references import REPOSITORY, IssueReference
 from distriage.base.terminal import counted
-from distriage.base.texts import decoded
 from distriage.base.types import Mode
 from distriage.classifier import Classifier
 from distriage.github.client import Client
+from distriage.github.releases import kept_releases
 from distriage.own.labels import OwnLabels
 from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.index import PastIndex, load_index
 from distriage_serving.action import workflow_commands
+from distriage_serving.action.event import read_event, table, target, told_issue
 from distriage_serving.configuration.file import load_config
 from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED, RepositoryConfig
 from distriage_serving.configuration.names import resolve
@@ -35,12 +34,13 @@ from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
 from distriage_serving.github.files import FoundConfig, find_config, is_there
 from distriage_serving.github.forms import form_lines
-from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
+from distriage_serving.github.issue import ReadIssue, read_issue, read_values, under_new_names
 from distriage_serving.github.suggestions import OFF, as_suggested, list_suggestions
 from distriage_serving.judging.judge import Look, look, required
 from distriage_serving.logs import without_message
 from distriage_serving.planning.markdown import code
 from distriage_serving.planning.plan import make_plan
+from distriage_serving.planning.signs import needs_releases, with_signs
 from distriage_serving.planning.summary import summary_of
 from distriage_serving.planning.types import Change, ChangeKind
 
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from distriage.second_reader.reader import SecondReader
 
 _Extra = TypeVar("_Extra")
-MAX_EVENT_BYTES = 32 << 20  # GitHub sends at most 25 MiB
-_NUMBER = re.compile(r"0{0,9}[1-9][0-9]{0,9}")  # of an issue
 _WORDS: Final[Mapping[ChangeKind, tuple[str, str]]] = {
     "label": ("label", "added"),
     "off": ("label", "taken off"),
@@ -69,6 +67,7 @@ class Inputs:
         token: `repo-token`.
         login: Its account, if the runner knows it. Otherwise GitHub is asked; if that is refused, every bot's work
             counts as this one's.
+        attempt: Number of the run's attempt, from 1.
         own_labels: A folder from `distriage learn`.
         past_issues: A file from `distriage past index`.
         config: A configuration to try in a dry run, instead of the repository's.
@@ -80,6 +79,7 @@ class Inputs:
     login: str = ""
     repository: str = ""
     event_path: str = ""
+    attempt: str = ""
     issue_number: str = ""
     configuration_path: str = ""
     config: Path | None = None
@@ -124,8 +124,8 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     Args:
         warnings: Filled with GitHub's refusals and unusable inputs, one sentence each.
     """
-    event = _read_event(inputs.event_path)
-    reference = _target(inputs, event)
+    event = read_event(inputs.event_path)
+    reference = target(inputs.repository, inputs.issue_number, event)
     dry_run = _flag("dry-run", inputs.dry_run)
     if inputs.config is not None and not dry_run:
         raise InputError("--config tries a configuration in a dry run; expected --dry-run true")
@@ -145,8 +145,9 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         if f"{reference.repository}/{path}" not in found.places and is_there(client, reference.repository, MISNAMED):
             warnings.append(f"{reference.repository}: {MISNAMED} is not read; expected the name {CONFIG_PATH}")
     config = _config(found.config, inputs.mode, dry_run=dry_run)
-    sender_is_bot = not inputs.issue_number.strip() and _table(event, "sender").get("type") == "Bot"
-    issue = read_issue(client, reference, sender_is_bot=sender_is_bot)
+    sender_is_bot = not inputs.issue_number.strip() and table(event, "sender").get("type") == "Bot"
+    told = told_issue(event, reference, inputs.attempt)
+    issue = read_issue(client, reference, told=told, sender_is_bot=sender_is_bot)
     issue = replace(issue, report=replace(issue.report, forms=form_lines(client, reference.repository)))
     seen = _look(classifier, issue, config, inputs, warnings)
     verdict = seen.verdict
@@ -156,10 +157,14 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         issue = replace(issue, state=replace(issue.state, github_ids=github_ids(past, same)))
     names = resolve(config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
+    releases = kept_releases(client, reference.repository) if needs_releases(names) else ()
+    verdict = with_signs(verdict, issue.report, names, releases, issue.created_at)
     state = replace(issue.state, shared_account=True)  # with all workflows, or with whose token it is
     if any(axis.field is not None for axis in names.labelled()):
         state = replace(state, known_fields=read_fields(client, reference.repository))
     plan = make_plan(verdict, state, names)
+    if plan.fields and issue.as_told:
+        plan = make_plan(verdict, replace(state, fields=read_values(client, reference)), names)
     done = Execution()
     if plan.suggestions and plan.writes:  # nothing is remembered from run to run
         listed = list_suggestions(client, reference)
@@ -244,43 +249,6 @@ def _in_words(changes: Collection[Change]) -> str:
 
 def _outcome(messages: Iterable[str]) -> str:
     return "".join(f"\n**Warning**: {code(message, 400)}\n" for message in messages)
-
-
-# ---------------------------------------------------------------- inputs
-
-
-def _read_event(path: str) -> Mapping[str, Any]:
-    if not path:
-        return {}
-    file = Path(path)
-    try:
-        if file.stat().st_size > MAX_EVENT_BYTES:
-            raise InputError(f"GITHUB_EVENT_PATH: {path}: more than {MAX_EVENT_BYTES:,} bytes")
-        event = json.loads(decoded(file.read_bytes()))
-    except OSError as error:
-        raise InputError(f"GITHUB_EVENT_PATH: {path} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"GITHUB_EVENT_PATH: {path} is not valid JSON") from None
-    if not isinstance(event, dict):
-        raise InputError(f"GITHUB_EVENT_PATH: {path} holds no object")
-    return event
-
-
-def _target(inputs: Inputs, event: Mapping[str, Any]) -> IssueReference:
-    repository = inputs.repository or _table(event, "repository").get("full_name") or ""
-    if not isinstance(repository, str) or not REPOSITORY.fullmatch(repository):
-        raise InputError(f"GITHUB_REPOSITORY: {repository!r}; expected owner/repo")
-    number = inputs.issue_number.strip() or _table(event, "issue").get("number")
-    if number is None:
-        raise InputError("the event holds no issue; run on `issues`, or set the input issue-number")
-    if not _NUMBER.fullmatch(str(number)):
-        raise InputError(f"issue-number: {str(number)[:40]!r}; expected a number such as 12")
-    return IssueReference(repository, int(number))
-
-
-def _table(event: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = event.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 def _flag(name: str, text: str) -> bool:

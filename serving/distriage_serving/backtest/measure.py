@@ -38,11 +38,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A past issue; `truth`: axis -> people's labels, if any."""
+    """A past issue; `truth`: axis -> people's labels, if any; `signs`: the names of its signs."""
 
     issue: ListedIssue
     said: Mapping[str, Claim]
     truth: Mapping[str, frozenset[str]]
+    signs: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,32 @@ class AxisResult:
     mode_points: Mapping[Mode, CurvePoint]
     periods: tuple[tuple[str, Tally], ...]
     misses: tuple[Replayed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SignResult:
+    """One sign.
+
+    Attributes:
+        label: Its configured label; empty if it has none.
+        given: Issues with the sign.
+        right: How many of them carry the label today; people often leave it out.
+        found: On how many of those that carry it the sign is.
+    """
+
+    name: str
+    label: str
+    given: int
+    right: Share
+    found: Share
+
+
+def measure_sign(name: str, label: str, replayed: Sequence[Replayed]) -> SignResult:
+    """The figures of one sign."""
+    given = [item for item in replayed if name in item.signs]
+    carried = [item for item in replayed if label.casefold() in map(str.casefold, item.issue.labels)]
+    both = sum(name in item.signs for item in carried)
+    return SignResult(name, label, len(given), Share(both, len(given) if carried else 0), Share(both, len(carried)))
 
 
 MIN_JUDGED = 20  # issues that people judged, for a threshold to be proposed

@@ -12,7 +12,7 @@ from distriage.model.bundle import Manifest
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.backtest import curves
 from distriage_serving.backtest.mapping import Meaning
-from distriage_serving.backtest.measure import THRESHOLDS, AxisResult, proposed_threshold, tally_of
+from distriage_serving.backtest.measure import THRESHOLDS, AxisResult, SignResult, proposed_threshold, tally_of
 from distriage_serving.backtest.replay import Replay
 
 LATEST = 25  # issues shown one by one
@@ -30,6 +30,7 @@ class Backtest:
     replay: Replay
     meaning: Meaning
     results: tuple[AxisResult, ...]
+    signs: tuple[SignResult, ...] = ()
 
 
 def render_page(backtest: Backtest) -> str:

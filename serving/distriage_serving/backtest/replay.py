@@ -12,8 +12,10 @@ from distriage.base.references import thread_key
 from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
 from distriage.github.listed import ListedIssue
+from distriage.github.releases import Release
 from distriage.model.bundle import thread_digest
 from distriage.reading.report import ReadReport, read
+from distriage.signs.find import signs_of
 from distriage_serving.backtest.mapping import Meaning, truth_of
 from distriage_serving.backtest.measure import Claim, Replayed
 
@@ -44,12 +46,14 @@ def replay(
     meaning: Meaning,
     never: frozenset[tuple[str, str]],
     progress: Callable[[int], None],
+    releases: Sequence[Release] = (),
 ) -> Replay:
     """Classify.
 
     Args:
         never: The (axis, label) pairs that the repository's configuration never sets.
         progress: Called with the number of issues that are through.
+        releases: Those of the repository, if a sign depends on them.
     """
     bundle = classifier.bundle
     known = bundle.trained_on or frozenset()
@@ -65,9 +69,9 @@ def replay(
         except InputError:
             unreadable += 1
             continue
-        items.append(
-            Replayed(issue, _said(classifier, report, never), truth_of(issue.labels, meaning, issue.issue_type))
-        )
+        truth = truth_of(issue.labels, meaning, issue.issue_type)
+        signs = frozenset(sign.name for sign in signs_of(report, releases, issue.created_at))
+        items.append(Replayed(issue, _said(classifier, report, never), truth, signs))
         progress(len(items))
     return Replay(
         tuple(items),

@@ -13,16 +13,19 @@ from distriage.base.disk import writing
 from distriage.classifier import Classifier
 from distriage.github.client import Client
 from distriage.github.history import read_history
+from distriage.github.releases import kept_releases
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.backtest.mapping import make_mapping, named, never_set
-from distriage_serving.backtest.measure import measure
+from distriage_serving.backtest.measure import measure, measure_sign
 from distriage_serving.backtest.page import Backtest, render_page
 from distriage_serving.backtest.replay import replay
 from distriage_serving.configuration.draft import TheirLabel, draft
 from distriage_serving.configuration.file import load_config, parse_config
 from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
+from distriage_serving.configuration.names import resolve
 from distriage_serving.github.files import find_config
 from distriage_serving.github.labels import read_labels
+from distriage_serving.planning.signs import needs_releases
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def backtest(
     """
     taxonomy = classifier.bundle.taxonomy
     config = _config(client, repository, options, taxonomy, console)
-    meaning = make_mapping(config, options.extra, taxonomy)
+    meaning, names = make_mapping(config, options.extra, taxonomy), resolve(config, taxonomy)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         fetching = progress.add_task("fetching", total=options.limit)
@@ -68,6 +71,7 @@ def backtest(
             meaning,
             never_set(config, options.extra, taxonomy),
             lambda count: progress.update(reading, completed=count),
+            kept_releases(client, repository) if needs_releases(names) else (),
         )
     result = Backtest(
         repository,
@@ -77,6 +81,7 @@ def backtest(
         played,
         meaning,
         tuple(measure(axis, played.items) for axis in _axes(config, options.extra, classifier)),
+        tuple(measure_sign(sign, label.name, played.items) for sign, label in names.signs.items()),
     )
     with writing(options.output):
         options.output.write_text(render_page(result), encoding="utf-8")

@@ -14,6 +14,7 @@ from distriage.base.references import IssueReference
 from distriage.github.client import Client
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.answers import answer
+from distriage_serving.bot.asking.questions import ask
 from distriage_serving.bot.checks import check_pull_request
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.reconcile import bring_in_step, reconcile
@@ -94,6 +95,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "configure": Kind(_configure, reads_lists=True),
     "reconcile": Kind(_reconcile, reads_lists=True),
     "poll": Kind(lambda tools, job: poll_next(tools.client, tools.store, job.repository, job.installation_id)),
+    "ask": Kind(lambda tools, job: ask(tools.client, tools.store, job)),
     "close": Kind(lambda tools, job: bring_in_step(tools.client, tools.store, job)),
     "access": Kind(lambda tools, job: take_stock(tools.client, tools.store, job.installation_id or 0)),
     "second-read": Kind(lambda tools, job: read_again(tools.store, tools.judge, job), on_github=False),

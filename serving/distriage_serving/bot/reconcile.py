@@ -21,6 +21,7 @@ from distriage_serving.bot.suggestions.hourly import decisions_on
 from distriage_serving.github.closing import assign, close, reopen
 from distriage_serving.github.issue import read_stage
 from distriage_serving.store import (
+    ASK,
     ASSIGN,
     CLOSES,
     Act,
@@ -37,6 +38,7 @@ EVERY_S: Final = 6 * 3600.0
 AT_ONCE: Final = 20  # repositories
 OVERLAP_S: Final = 3600.0  # GitHub's clock and ours, and deliveries that are still under way
 MAX_LOOKED_AT: Final = 200  # one by one, in one job
+UNKNOWN: Final = -1  # comments of an issue that an earlier Distriage stored
 
 
 def due(store: Store, look_s: float) -> list[NewJob]:
@@ -87,8 +89,11 @@ def _reconcile(
         if issue.by_bot:
             continue
         if issue.number in known:
-            state, updated_at, digest = known[issue.number]
-            changed = digest != report_digest(issue.title, issue.body)
+            state, updated_at, digest, comments = known[issue.number]
+            changed = digest != report_digest(issue.title, issue.body) or comments not in {issue.comments, UNKNOWN}
+            if comments == UNKNOWN:
+                since = None if issue.comments else issue.created_at
+                store.note_thread(IssueReference(repository, issue.number), issue.comments, issue.updated_at, since)
             if state == "deleted" or ((changed or state != "open") and issue.updated_at >= updated_at):
                 look_at.append(issue.number)
         elif known_since is not None and issue.created_at >= known_since:
@@ -127,7 +132,8 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
     done = [_assign(client, store, act) for act in reversed(asked) if act.what == ASSIGN and act.is_pending]
     acts = [act for act in asked if act.what in CLOSES]
     for act in acts:
-        if act.undone_at is not None and act.carried_out:
+        # A worker that died may have closed it although nothing is noted.
+        if act.undone_at is not None and (act.carried_out or (job.attempts > 1 and act is acts[0])):
             reopen(client, issue, was_duplicate=act.duplicate_of is not None)
             store.note_act(act, carried_out=False)
             done.append("reopened")
@@ -159,5 +165,6 @@ def give_back(store: Store, job: Job, why: str, began_at: float) -> None:
     Args:
         began_at: When the job began; later acts have a job of their own.
     """
-    if job.kind == "close":
-        store.refuse_acts(IssueReference(job.repository, job.issue or 0), why, began_at)
+    if job.kind in {"ask", "close"}:
+        these = (ASK,) if job.kind == "ask" else (ASSIGN, *CLOSES)
+        store.refuse_acts(IssueReference(job.repository, job.issue or 0), why, began_at, *these)

@@ -13,6 +13,8 @@ from distriage.base.errors import NotFoundError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
+from distriage.github.releases import kept_releases
+from distriage_serving.bot.asking.questions import hear_answers
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.label_names import LabelNames
 from distriage_serving.bot.people import is_decided, observe, with_backfilled, with_decisions
@@ -26,10 +28,11 @@ from distriage_serving.github.fields import read_fields
 from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
 from distriage_serving.github.suggestions import OFF
-from distriage_serving.judging.judge import Judge
+from distriage_serving.judging.judge import Judge, with_answer
 from distriage_serving.judging.keeping import keep_issue
 from distriage_serving.judging.two_readers import TwoReaders, is_awaited
 from distriage_serving.planning.plan import make_plan
+from distriage_serving.planning.signs import needs_releases, with_signs
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
 from distriage_serving.store import (
     Backfilled,
@@ -37,6 +40,7 @@ from distriage_serving.store import (
     Job,
     Store,
     StoredVerdict,
+    answer_of,
     report_digest,
     review_of,
     second_read_job,
@@ -97,7 +101,8 @@ def triage(
     if any(axis.field is not None for axis in names.labelled()):
         fields = read_fields(client, reference.repository)
         issue = replace(issue, state=replace(issue.state, known_fields=fields))
-    report = replace(issue.report, forms=form_lines(client, reference.repository))
+    answer = hear_answers(store, issue)
+    report = with_answer(replace(issue.report, forms=form_lines(client, reference.repository)), answer)
     seen = judge.look(report, current.config, issue.created_at)
     verdict, model = seen.verdict, judge.bundle.manifest.name
     keep_issue(store, _row(issue), seen.past, model, issue.github_id)
@@ -107,6 +112,8 @@ def triage(
         verdict = verdict.model_copy(update={"duplicates": same})
         ids = judge.past.github_ids(reference.repository, same or (), model)
         issue = replace(issue, state=replace(issue.state, github_ids=ids))
+    releases = kept_releases(client, reference.repository) if needs_releases(names) else ()
+    verdict = with_signs(verdict, report, names, releases, issue.created_at)
     issue, names, found = _ask(client, store, issue, verdict, names)
     with store.transaction():
         store.save_issue(_row(issue))
@@ -192,7 +199,9 @@ def read_again(store: Store, judge: Judge, job: Job) -> Done:
     issue = store.get_issue(job.repository, job.issue or 0)
     if not isinstance(judge, TwoReaders) or issue is None:
         return Done("the second reader is off" if issue is not None else "nothing is known of it", nothing_to_do=True)
-    note = judge.read(IssueReport(issue.title, issue.body, str(issue.reference)), last_config(store, job.repository))
+    report = IssueReport(issue.title, issue.body, str(issue.reference))
+    report = with_answer(report, answer_of(store.acts(issue.reference)))
+    note = judge.read(report, last_config(store, job.repository))
     return Done(note, jobs=(triage_job(issue.reference, job.installation_id),))
 
 
@@ -211,6 +220,8 @@ def _row(issue: ReadIssue) -> Issue:
         labels=sorted(state.labels),
         issue_type=state.issue_type,
         assignee=issue.assignee.lower(),
+        comments=len(issue.comments),
+        waits_since=issue.waits_since,
     )
 
 
@@ -258,6 +269,7 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
         and before.digest == digest
         and before.verdict.axes == verdict.axes
         and before.verdict.own == verdict.own
+        and before.verdict.missing == verdict.missing
         and before.verdict.second_reading == verdict.second_reading
         and before.model == verdict.model
     ):

@@ -27,6 +27,8 @@ from distriage.base.errors import (
     RefusedError,
     TransferredError,
 )
+from distriage_serving.bot.asking.questions import hear
+from distriage_serving.bot.asking.thread import news_of
 from distriage_serving.bot.deliveries import Access, Ended, effect_of, installation_of
 from distriage_serving.bot.follow_up import Done, follow_delivery, follow_job
 from distriage_serving.bot.kinds import KINDS, Kind, Tools
@@ -141,6 +143,9 @@ class Worker:
                 ignored = follow_delivery(
                     store, effect, installation_id or 0, self._timing.debounce_s, delivery.received_at
                 )
+                news = news_of(delivery.event, payload) if installation_id is not None else None
+                if news is not None and hear(store, news, installation_id or 0, self._timing.debounce_s):
+                    ignored = None
                 store.finish(delivery, "ignored" if ignored else "done", ignored)
             if isinstance(effect, Access | Ended) and installation_id is not None:
                 self._app.forget(installation_id)  # a token has only the permissions of the time it was made

@@ -68,6 +68,9 @@ def backtest(
             )
             what = "labels or types of" if measured.axis in typed(result.meaning) else "labels"
             typer.echo(f"{measured.axis}: {what} {tally.given} of {tally.issues} issues, {right} (mode balanced)")
+        for sign in result.signs:
+            carry = f", {sign.right.hits} of them carry it today" if sign.found.n else ", nobody set it by hand"
+            typer.echo(f"{sign.name}: label {sign.label} on {sign.given} of {len(result.replay.items)} issues{carry}")
         carried = [label for issue in result.history.issues for label in issue.labels]
         for name in unused(options.extra, carried):
             say(f"--map {name}: no issue carries this label")

@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from distriage.base.types import Mode
 from distriage.model.taxonomy import Axis, Taxonomy
+from distriage.signs.kinds import kinds
 
 CONFIG_PATH: Final = ".github/distriage.yml"
 MISNAMED: Final = ".github/distriage.yaml"  # a name that is not read
@@ -194,6 +195,10 @@ class RepositoryConfig(_Keys):
         default=LabelConfig(enabled=False),
         description="A label for issues on which no axis is sure; it goes when a person has decided or a label is set.",
     )
+    signs: dict[str, Label] = Field(
+        default={},
+        description="Labels for signs such as `regression` or `old-version`: true, a name, false or a table for each.",
+    )
     comment: Annotated[
         str | None,
         Field(max_length=MAX_COMMENT_CHARS),
@@ -260,6 +265,7 @@ def config_schema(taxonomy: Taxonomy) -> dict[str, Any]:
         for axis in taxonomy.axes.values()
     }
     axes["additionalProperties"] = False
+    schema["properties"]["signs"]["propertyNames"] = {"enum": list(kinds())}
     schema["$comment"] = f"taxonomy {taxonomy.name} {taxonomy.version}"
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

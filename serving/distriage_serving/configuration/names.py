@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from distriage.model.taxonomy import Axis, Taxonomy
+from distriage.signs.kinds import kinds
 from distriage_serving.configuration.model import MAX_DESCRIPTION_CHARS, AxisConfig, LabelConfig, RepositoryConfig
 
 NEEDS_TRIAGE: Final = "needs-triage"
@@ -70,6 +71,7 @@ class Names:
     Attributes:
         axes: Every axis of the taxonomy; `labelled` gives those that are labelled here.
         needs_triage: The label, if there is one.
+        signs: Sign -> its label, of those that have one.
         there: Name -> description of the repository's labels, if known.
         renamed: Default name, in lower case -> new name given on GitHub.
     """
@@ -78,6 +80,7 @@ class Names:
     taxonomy: Taxonomy
     axes: Mapping[str, AxisNames]
     needs_triage: RepositoryLabel | None
+    signs: Mapping[str, RepositoryLabel]
     there: Mapping[str, str]
     renamed: Mapping[str, str]
     _meanings: Mapping[str, frozenset[tuple[str, str | None]]]
@@ -93,7 +96,7 @@ class Names:
 
     def known(self) -> frozenset[str]:
         """All names of labels that are set here, or would be if they were not switched off, case-folded."""
-        own = {self.needs_triage.name.casefold()} if self.needs_triage is not None else set()
+        own = {label.name.casefold() for label in (self.needs_triage, *self.signs.values()) if label is not None}
         return frozenset(own.union(*(axis.folded for axis in self.axes.values())))
 
     def describe(self) -> Iterator[str]:
@@ -109,6 +112,8 @@ class Names:
             types = dict.fromkeys(label.issue_type for label in axis.labels.values() if label.issue_type is not None)
             line += f"; issue types: {', '.join(types)}" if types else ""
             yield f"{line}; issue field: {axis.field}" if axis.field is not None else line
+        if self.signs:
+            yield f"signs: {', '.join(self.signs)}"
         if self.config.suggestions != "off":
             what = "what the model is not sure of is" if self.config.suggestions == "perhaps" else "all is"
             yield f"suggestions: {what} suggested on GitHub, for a person to approve or dismiss"
@@ -125,13 +130,7 @@ def resolve(config: RepositoryConfig, taxonomy: Taxonomy, there: Mapping[str, st
     """Work out all names once."""
     axes = {axis.id: _axis(axis, config) for axis in taxonomy.axes.values()}
     own = config.needs_triage
-    needs_triage = RepositoryLabel(
-        name=own.name or NEEDS_TRIAGE,
-        color=own.color or OTHER_COLOUR,
-        description=_or(own.description, "Distriage is not sure; a person has to look."),
-        listed=True,
-        given=own.name is not None,
-    )
+    needs_triage = _single(own, NEEDS_TRIAGE, "Distriage is not sure; a person has to look.")
     renamed = _renamed([needs_triage, *(label for axis in axes.values() for label in axis.all_labels())], there or {})
     if renamed:
         needs_triage = _now(needs_triage, renamed)
@@ -148,9 +147,24 @@ def resolve(config: RepositoryConfig, taxonomy: Taxonomy, there: Mapping[str, st
         taxonomy=taxonomy,
         axes=axes,
         needs_triage=needs_triage if own.enabled else None,
+        signs={
+            sign: _single(config.signs[sign], sign, kind.says)
+            for sign, kind in kinds().items()
+            if sign in config.signs and config.signs[sign].enabled
+        },
         there=there or {},
         renamed=renamed,
         _meanings={name: frozenset(pairs) for name, pairs in meanings.items()},
+    )
+
+
+def _single(own: LabelConfig, name: str, description: str) -> RepositoryLabel:
+    return RepositoryLabel(
+        name=own.name or name,
+        color=own.color or OTHER_COLOUR,
+        description=_shorten(_or(own.description, description)),
+        listed=True,
+        given=own.name is not None,
     )
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from distriage.base.errors import ConfigError
 from distriage.base.validation import known_keys, suggestion
 from distriage.model.taxonomy import Axis, Taxonomy
+from distriage.signs.kinds import kinds
 from distriage_serving.configuration.lines import Path as ValuePath
 from distriage_serving.configuration.model import (
     MAX_NAME_CHARS,
@@ -40,6 +41,7 @@ _TABLES: Final[Mapping[str, str]] = {
     "families": "expected true, false or a table with labels and prefix",
     "labels": "expected a name, true, false or a table",
     "needs-triage": "expected a name, true, false or a table",
+    "signs": "expected a name, true, false or a table",
     "ignore": "expected a table with authors, labels or titles",
 }
 
@@ -125,6 +127,9 @@ def meaning_problems(value: object, taxonomy: Taxonomy) -> Iterator[tuple[ValueP
     """
     config = _table(value)
     yield from _same_name(config, taxonomy)
+    for sign in _table(config.get("signs")):
+        if sign not in kinds():
+            yield ("signs", sign), f"unknown sign `{sign}`; {suggestion(sign, kinds(), '`')}"
     for axis_id, settings in _table(config.get("axes")).items():
         path: ValuePath = ("axes", axis_id)
         if axis_id not in taxonomy.axes:
@@ -139,15 +144,18 @@ def meaning_problems(value: object, taxonomy: Taxonomy) -> Iterator[tuple[ValueP
 
 
 def _same_name(config: Mapping[str, Any], taxonomy: Taxonomy) -> Iterator[tuple[ValuePath, str]]:
-    """A conflict of `needs-triage` with a label of an axis: setting one would take off the other."""
+    """A conflict of `needs-triage` or a sign with a label of an axis: setting one would take off the other."""
     try:
         names = resolve(RepositoryConfig.model_validate(config), taxonomy)
     except ValidationError:  # reported by itself
         return
-    name = names.needs_triage.name if names.needs_triage is not None else ""
-    for axis, label in sorted(names.meanings(name), key=str)[:1]:
-        meant = f"{label or 'a family'} of axis {axis}"
-        yield ("needs-triage",), f"`{name}` is also the name of {meant}; expected another name"
+    named: dict[ValuePath, str] = {("signs", sign): label.name for sign, label in names.signs.items()}
+    if names.needs_triage is not None:
+        named["needs-triage",] = names.needs_triage.name
+    for path, name in named.items():
+        for axis, label in sorted(names.meanings(name), key=str)[:1]:
+            meant = f"{label or 'a family'} of axis {axis}"
+            yield path, f"`{name}` is also the name of {meant}; expected another name"
 
 
 def _axis_problems(path: ValuePath, axis: Axis, settings: Mapping[str, Any]) -> Iterator[tuple[ValuePath, str]]:

@@ -34,7 +34,8 @@ def settle(client: Client, plan: Plan, done: Execution, explain: Explain) -> Non
         if suggested.id is None:
             continue
         try:
-            decide(client, plan.issue, suggested.id, approve=approve)
+            if not decide(client, plan.issue, suggested.id, approve=approve):
+                continue  # the next look finds its fate
         except RefusedError as error:
             verb = "approved" if approve else "dismissed"
             done.warnings.append(explain(error, f"the suggestion of {suggested.value!r} could not be {verb}"))

@@ -87,8 +87,8 @@ def list_suggestions(client: Client, issue: IssueReference) -> list[ListedSugges
     return sorted(found, key=lambda one: one.id)
 
 
-def decide(client: Client, issue: IssueReference, suggestion_id: int, *, approve: bool) -> None:
-    """Approve or dismiss a suggestion; a settled one stays as it is.
+def decide(client: Client, issue: IssueReference, suggestion_id: int, *, approve: bool) -> bool:
+    """Approve or dismiss a suggestion; a settled one stays as it is. Returns whether it is decided so.
 
     Raises:
         RefusedError: GitHub refuses.
@@ -100,6 +100,10 @@ def decide(client: Client, issue: IssueReference, suggestion_id: int, *, approve
     except RefusedError as error:
         if error.status not in {404, 422}:
             raise
+        wanted = "approved" if approve else "dismissed"
+        listed = list_suggestions(client, issue) or ()  # an earlier attempt of ours may have lost its answer
+        return any((one.id, one.state) == (suggestion_id, wanted) for one in listed)
+    return True
 
 
 def login_of(client: Client, account: int) -> str:

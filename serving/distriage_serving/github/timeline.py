@@ -4,14 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from distriage.base.errors import NotFoundError, RefusedError
 from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.github.client import Client
+from distriage_serving.github.labels import label_names
 from distriage_serving.planning.marker import Kind, Marker
 from distriage_serving.planning.types import OwnComment
+
+# Events that change no part of an issue that we read.
+_ASIDE: Final = frozenset(
+    {
+        "commented",
+        "mentioned",
+        "subscribed",
+        "unsubscribed",
+        "referenced",
+        "cross-referenced",
+        "assigned",
+        "unassigned",
+        "milestoned",
+        "demilestoned",
+    }
+)
+MAINTAINERS: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})  # GitHub's words for who may triage
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +50,25 @@ class LabelEvent:
     at: float
     id: int = 0
     approved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment on an issue.
+
+    Attributes:
+        by: We, another bot, or a person.
+        who: Login; `ghost` of a deleted account.
+        association: GitHub's word for what the account is to the repository, such as `OWNER`.
+        at: Unix time in seconds.
+        body: Markdown, hostile.
+    """
+
+    by: Literal["us", "bot", "person"]
+    who: str
+    association: str
+    at: float
+    body: str
 
 
 def set_by_us(events: Iterable[LabelEvent]) -> set[str]:
@@ -103,6 +140,7 @@ class Timeline:
         converted: It is a discussion now.
         type_touched: Somebody else set or took off the issue type.
         closed_by_us: We closed it last, and nobody has reopened it.
+        comments: All comments.
     """
 
     def __init__(self, login: str | None, kind: Kind = "v1") -> None:
@@ -114,12 +152,17 @@ class Timeline:
         self.converted = False
         self.type_touched = False
         self.closed_by_us = False
+        self._changes: list[tuple[float, object, str]] = []
+        self.comments: list[Comment] = []
 
     def read(self, event: Mapping[str, Any]) -> None:
         """Read the next event."""
         kind = event.get("event")
         actor = event.get("actor") or event.get("user")
         label = (event.get("label") or {}).get("name")
+        if kind not in _ASIDE:
+            name = label if isinstance(label, str) else str((event.get("rename") or {}).get("to"))
+            self._changes.append((epoch_s(event.get("created_at")), kind, name))
         if kind in {"labeled", "unlabeled"} and isinstance(label, str):
             is_bot = (actor or {}).get("type") == "Bot"
             # Labels that the person whose token we have took off were taken off by hand. A deleted account has no type,
@@ -147,8 +190,32 @@ class Timeline:
         elif kind == "commented":
             self._read_comment(event, actor)
 
+    def leaves(self, told: Mapping[str, Any]) -> bool:
+        """Whether an issue is still as an event told it; edits of the text, which have events of their own, aside."""
+        since = epoch_s(told.get("updated_at"))
+        labels, state, title = {name.casefold() for name in label_names(told)}, told.get("state"), told.get("title")
+        before = (set(labels), state, title)
+        for at, kind, name in self._changes:
+            if at < since:
+                continue
+            match kind:
+                case "labeled":
+                    labels.add(name.casefold())
+                case "unlabeled":
+                    labels.discard(name.casefold())
+                case "closed" | "reopened":
+                    state = "closed" if kind == "closed" else "open"
+                case "renamed":
+                    title = name
+                case _ if at > since:
+                    return False
+        return (labels, state, title) == before
+
     def _read_comment(self, event: Mapping[str, Any], actor: Mapping[str, Any] | None) -> None:
-        body, is_us = str(event.get("body") or ""), self._is_us(actor)
+        body, is_us, is_bot = str(event.get("body") or ""), self._is_us(actor), (actor or {}).get("type") == "Bot"
+        by: Literal["us", "bot", "person"] = "us" if is_us else "bot" if is_bot else "person"
+        association, at = str(event.get("author_association") or ""), epoch_s(event.get("created_at"))
+        self.comments.append(Comment(by, login_of(actor) or "ghost", association, at, body))
         marker = Marker.read(body) if is_us and self.comment is None else None
         if marker is not None and marker.kind == self._kind and isinstance(event.get("id"), int):
             self.comment = OwnComment(event["id"], marker.digest, edited=not marker.is_of(body))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from distriage.answer.verdict import Verdict
@@ -74,6 +74,11 @@ class LocalJudge:
     ) -> Look:
         """Look at a report with the classifier."""
         return look(self.classifier, report, config, filed_at, axes)
+
+
+def with_answer(report: IssueReport, answer: str) -> IssueReport:
+    """A report with its author's answer to our questions below it."""
+    return replace(report, body=f"{report.body}\n\n{answer}") if answer else report
 
 
 def look(

@@ -21,6 +21,7 @@ from distriage.base.errors import BundleError, DistriageError, InputError
 from distriage.classifier import Classifier
 from distriage.model.bundle import Bundle
 from distriage.own.shelf import OwnShelf
+from distriage.signs.table import read_table
 from distriage_serving.logs import configure_logging, log, without_message
 
 P = ParamSpec("P")
@@ -33,14 +34,19 @@ _CONTEXT: Final = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["distriage_serving.judging.judge", "distriage.answer.similar"])
 
 
-def load_classifier(model: str | None, threads: int | None, own: str | None, log_level: str) -> Classifier:
+def load_classifier(
+    model: str | None, threads: int | None, own: str | None, log_level: str, releases: Path | None = None
+) -> Classifier:
     """Load the model, and the heads of own labels; those that are put into their folder later are taken up with the
     next report.
 
     Raises:
         BundleError: the model or the heads cannot be loaded.
+        InputError: the table of releases cannot.
     """
     classifier = Classifier(model, threads=threads)
+    if releases is not None:
+        classifier.releases = read_table(releases).releases
     if own is not None:
         configure_logging(log_level)  # the model's process has to do this itself
         classifier.own = OwnShelf(Path(own), classifier.bundle, _keep_heads)

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from distriage.answer.verdict import AxisVerdict, LikelyDuplicate
 from distriage.base.references import IssueReference
 from distriage.past.same import RIGHT
+from distriage.signs.kinds import Sign, kinds
 
 Confidence = Literal["low", "medium", "high"]
 MAX_CHARS: Final = 280  # GitHub's limit of a rationale, in characters
@@ -64,6 +65,12 @@ def own_intent(precision: float | None) -> Intent:
     """The reason for an own label, with its measured precision."""
     right = "" if precision is None else f", and right in {precision:.0%} of held-out ones"
     return Intent(f"Learned from this repository's labelled issues{right}.", confidence_of(precision))
+
+
+def sign_intent(sign: Sign) -> Intent:
+    """The reason for the label of a sign, with its measured precision."""
+    precision = kinds()[sign.name].precision
+    return Intent(f"{plain(sign.says)} Right in {precision:.0%} of judged reports.", confidence_of(precision))
 
 
 def duplicate_intent(found: LikelyDuplicate, number: int) -> Intent:

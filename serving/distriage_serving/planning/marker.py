@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-Kind = Literal["v1", "answer", "duplicate"]
+Kind = Literal["v1", "answer", "duplicate", "ask"]
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-_MARKER: Final = re.compile(r"\A<!-- distriage:(?P<kind>v1|answer|duplicate) (?P<digest>[0-9a-f]{16}) -->")
+_MARKER: Final = re.compile(r"\A<!-- distriage:(?P<kind>v1|answer|duplicate|ask) (?P<digest>[0-9a-f]{16}) -->")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,8 @@ class Marker:
     """Identifies a comment of ours and its text.
 
     Attributes:
-        kind: `v1`: about the report; `answer`: to a command; `duplicate`: names the original issue.
+        kind: `v1`: about the report; `answer`: to a command; `duplicate`: names the original issue;
+            `ask`: a question to the author.
         digest: Of the text below the marker.
     """
 

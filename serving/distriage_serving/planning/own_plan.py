@@ -1,7 +1,7 @@
 """A plan with the verdict's labels of the repository's own. Pure.
 
-A person's decision in the queue holds: a rejected label is not added, and is taken off if Distriage set it. Nothing is
-created: a label that the repository no longer has is left out.
+A person's decision in the queue holds: a rejected label is not added, and is taken off if Distriage set it. Only labels
+of signs are created: another one that the repository no longer has is left out.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import replace
 from distriage.answer.feedback import own_axis, own_label
 from distriage.answer.verdict import Verdict
 from distriage_serving.configuration.names import Names
-from distriage_serving.planning.intent import decided_intent, own_intent
+from distriage_serving.planning.intent import decided_intent, own_intent, sign_intent
+from distriage_serving.planning.signs import sign_behind
 from distriage_serving.planning.suggested import Reasoned
 from distriage_serving.planning.suggestions import Suggestions
-from distriage_serving.planning.types import IssueState, LeftOut, Plan
+from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan
 
 
 def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Names) -> Plan:
@@ -30,6 +31,8 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
     applied = [own.label for own in verdict.own or () if own.applied]
     precisions = {own.label.casefold(): own.precision for own in verdict.own or ()}
     wanted = {label.casefold(): label for label in (*applied, *filter(None, decided.values()))}
+    of_signs = {label.name.casefold(): label for label in names.signs.values()}
+    create = list(plan.create)
     for name, label in wanted.items():
         if name in there:
             continue
@@ -39,11 +42,18 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
             left_out.append(LeftOut(label, "a person says that it is not right"))
         elif name in removed and name not in decided:  # a decision that counts is newer
             left_out.append(LeftOut(label, "somebody took it off this issue"))
-        elif name not in known:
+        elif name not in known and name not in of_signs:
             left_out.append(LeftOut(label, "an own label that the repository no longer has"))
+        elif name not in known and not names.config.create_labels:
+            left_out.append(LeftOut(label, "the repository has no such label, and `create-labels` is off"))
         else:
-            why = decided_intent() if name in decided else own_intent(precisions.get(name))
-            change = Reasoned("add_label", label, why, None, own_axis(label), label)
+            sign = sign_behind(label, verdict, names)
+            why = own_intent(precisions.get(name)) if sign is None else sign_intent(sign)
+            change = Reasoned(
+                "add_label", label, decided_intent() if name in decided else why, None, own_axis(label), label
+            )
+            if name not in known:
+                create.append(LabelDefinition(label, of_signs[name].color, of_signs[name].description))
             if people.may(change, sure=True):
                 labels.append(label)
                 intents[label] = change
@@ -55,6 +65,7 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
     return replace(
         plan,
         labels=tuple(labels),
+        create=tuple(create),
         intents={**plan.intents, **intents},
         suggestions=(*plan.suggestions, *people.made),
         approve=(*plan.approve, *people.approve),

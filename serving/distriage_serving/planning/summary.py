@@ -59,6 +59,8 @@ def summary_of(
     if verdict.duplicates:
         sure = max(item.probability for item in verdict.duplicates)
         parts.append(f"**Likely the same issue** ({sure:.0%})\n\n" + duplicates(verdict.duplicates))
+    if verdict.signs:
+        parts.append("**Signs**\n\n" + "\n".join(f"- {code(one.name)}: {code(one.says)}" for one in verdict.signs))
     if verdict.checks:
         parts.append("**Check first**\n\n" + checklist(verdict.checks))
     if verdict.differential is not None:

@@ -1,4 +1,4 @@
-"""Acts on issues beside the verdict, on one or on many: close, mark as duplicate, snooze, assign."""
+"""Acts on issues beside the verdict, on one or on many: close, mark as duplicate, snooze, assign, ask."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from distriage.base.references import IssueReference
 from distriage_serving.logs import log
 from distriage_serving.queue.decisions import UNDO_S, WRITE_BACK_AFTER_S, pieces
 from distriage_serving.queue.duplicates import check_other, read_other
+from distriage_serving.queue.issue_view import question_of
 from distriage_serving.queue.listing import issue_href, list_href, moment
 from distriage_serving.queue.login.sessions import ADMIN, Fields, read_form
 from distriage_serving.queue.pages import PageRoute, go_to
 from distriage_serving.queue.visit import Visit
-from distriage_serving.store import ASSIGN, CLOSES, SNOOZE, Act, Store, close_job
+from distriage_serving.store import ASK, ASSIGN, CLOSES, SNOOZE, Act, Store, ask_job, close_job
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.threads import write
 
@@ -37,9 +38,11 @@ NAMES: Final[Mapping[str, str]] = {  # of an act that is undone
     "not_planned": "closing {these} as not planned",
     SNOOZE: "snoozing {these}",
     ASSIGN: "assigning {these} to {act.assignee}",
+    ASK: "asking the author of {these}",
 }
 _NO_APP: Final = "the App is not on the repository"
-_CANNOT_CLOSE: Final = "the App is not on this repository, so nobody could close the issue there"
+_CANNOT: Final = "the App is not on this repository, so nobody could close the issue or ask there"
+MAX_QUESTION_CHARS: Final = 5000
 DAYS: Final[Mapping[str, str]] = {"1": "a day", "7": "a week", "30": "a month"}
 _LOGIN: Final = re.compile(rf"@?((?:{ADMIN}[\w.-]{{1,60}})|[A-Za-z0-9][A-Za-z0-9-]{{0,38}})", re.ASCII)
 
@@ -84,6 +87,11 @@ def read_act(visit: Visit, fields: Fields) -> dict[str, Any]:
         act["assignee"] = match[1].lower()
     elif what == "duplicate":
         act["duplicate_of"] = read_other(fields)
+    elif what == ASK:
+        act["text"] = text = fields.get("text", [""])[0].replace("\r\n", "\n").strip()
+        if "text" in fields and not 0 < len(text) <= MAX_QUESTION_CHARS:
+            expected = f"expected 1 to {MAX_QUESTION_CHARS:,}"
+            raise ProblemError(400, "bad-request", f"text: {len(text):,} characters; {expected}")
     elif what not in REASONS:
         raise ProblemError(400, "bad-request", f"what: {what[:80]!r}; expected {', '.join(NAMES)}")
     return act
@@ -101,6 +109,8 @@ def carry_out(visit: Visit, act: Mapping[str, Any], issues: Sequence[IssueRefere
         with visit.store.transaction():
             for issue in piece:
                 this = Act(repository=issue.repository, number=issue.number, **act)
+                if this.what == ASK:
+                    this.text = this.text or question_of(visit.store.latest_verdict(this.repository, this.number))
                 if (why := _hindrance(visit.store, this)) is not None:
                     left[issue] = why
                     continue
@@ -118,17 +128,21 @@ def carry_out(visit: Visit, act: Mapping[str, Any], issues: Sequence[IssueRefere
 def _hindrance(store: Store, act: Act) -> str | None:
     """Why an act cannot be done, if so."""
     issue = store.get_issue(act.repository, act.number, lock=True)  # two people may close it at the same moment
-    if issue is not None and act.what not in CLOSES:
+    if issue is not None and act.what not in {ASK, *CLOSES}:
         return None
     if issue is None or issue.state != "open":
         return f"the issue is {'gone' if issue is None else issue.state} on GitHub already"
     if act.duplicate_of == act.number:
         return "an issue is no duplicate of itself"
-    acts = [other for other in store.acts(act.reference) if other.what in CLOSES]
-    if any(other.is_pending and other.undone_at is None for other in acts):
+    if act.what == ASK and not act.text:
+        return "the report lacks nothing that could be asked for"
+    acts = store.acts(act.reference)
+    if any(other.what in CLOSES and other.is_pending and other.undone_at is None for other in acts):
         return "somebody has closed the issue here already; GitHub has not answered yet"
+    if act.what == ASK and any(other.awaits_answer for other in acts):
+        return "the author was asked already and has not answered yet"
     known = store.get_repository(act.repository)
-    return None if known is not None and known.has_app else _CANNOT_CLOSE
+    return None if known is not None and known.has_app else _CANNOT
 
 
 def undo_last(visit: Visit, at: float | None) -> list[IssueReference]:
@@ -140,7 +154,7 @@ def undo_last(visit: Visit, at: float | None) -> list[IssueReference]:
     for piece in pieces(acts):
         with visit.store.transaction():
             for act in piece:
-                on_github = act.what in CLOSES or (act.what == ASSIGN and act.refused is None)
+                on_github = act.what in {ASK, *CLOSES} or (act.what == ASSIGN and act.refused is None)
                 if visit.store.undo_act(act) and on_github and not _write_back(visit.store, act):
                     visit.store.refuse_acts(act.reference, _NO_APP, visit.store.clock())
         for act in piece:
@@ -161,6 +175,8 @@ def describe(act: Act) -> str:
         return "Snoozed" if act.until is None else f"Snoozed until {moment(act.until)}"
     if act.what == ASSIGN:
         return f"Assigned to {(act.assignee or '').removeprefix(ADMIN)}"
+    if act.what == ASK:
+        return "Asked the author" if act.carried_out else "Not asked" if act.refused is not None else "To be asked"
     of = f" of #{act.duplicate_of}" if act.duplicate_of is not None else ""
     closed = "Closed" if act.carried_out else "Not closed" if act.refused is not None else "To be closed"
     return f"{closed} {REASONS.get(act.what, act.what)}{of}"
@@ -180,5 +196,6 @@ def _write_back(store: Store, act: Act) -> bool:
     known = store.get_repository(act.repository)
     if known is None or not known.has_app:
         return False
-    store.put_job(close_job(act.reference, known.installation_id), store.clock() + WRITE_BACK_AFTER_S)
+    job = (ask_job if act.what == ASK else close_job)(act.reference, known.installation_id)
+    store.put_job(job, store.clock() + WRITE_BACK_AFTER_S)
     return True

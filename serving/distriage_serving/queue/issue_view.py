@@ -188,6 +188,12 @@ def view_plan(stored: StoredVerdict | None) -> PlanView:
     return PlanView(waiting, plan.get("refused", ()))
 
 
+def question_of(stored: StoredVerdict | None) -> str:
+    """A question to the author for all that the report lacks, Markdown; empty if it lacks nothing."""
+    missing = [f"- {one.question}" for one in stored.verdict.missing] if stored is not None else []
+    return "\n".join(["Could you add this? It would help us to find the cause.", "", *missing]) if missing else ""
+
+
 @dataclass(frozen=True, slots=True)
 class CauseView:
     """One cause of a differential diagnosis."""

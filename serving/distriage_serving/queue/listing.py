@@ -24,7 +24,12 @@ from distriage_serving.web.problem import ProblemError
 NOT_AXES: Final = frozenset(  # the other filters
     {"repository", "decision", "assigned", "author", "own", "status", "order", "search"}
 )
-ORDERS: Final[Mapping[Sort, str]] = {"priority": "by need", "newest": "newest first", "oldest": "oldest first"}
+ORDERS: Final[Mapping[Sort, str]] = {
+    "priority": "by need",
+    "newest": "newest first",
+    "oldest": "oldest first",
+    "waiting": "author waits longest",
+}
 MAX_SEARCH_CHARS: Final = 200
 MAX_WORDS: Final = 8
 OUTCOMES: Final[Mapping[str, str]] = {
@@ -38,6 +43,14 @@ FAMILY: Final = "family:"  # before a family's name: any of its labels
 LIKELY: Final = 0.5  # from here on a label that is applied is more than the best guess
 ANY: Final = "any"
 SNOOZED: Final = "snoozed"
+ASKED: Final = "waiting-on-author"
+UNANSWERED: Final = "needs-answer"
+OTHERS: Final[Mapping[str, str]] = {  # of the queue, beside people's reactions
+    SNOOZED: "snoozed",
+    ASKED: "waiting for the author",
+    UNANSWERED: "needs an answer",
+    ANY: "any",
+}
 STATUSES: Final[tuple[IssueStatus, ...]] = get_args(IssueStatus)
 _NUMBER: Final = re.compile(r"#?([1-9]\d{0,17})", re.ASCII)
 _WORD: Final = re.compile(r'"([^"]+)"|“([^”]+)”|(\S+)')
@@ -130,7 +143,9 @@ class Filters:
             author=self.chosen.get("author"),
             assignee=None if assigned is None else who if assigned == "me" else "",
             status=next((known for known in STATUSES if known == status), None),
-            awake_at=now if status not in {ANY, SNOOZED} else None,
+            awake_at=now if status not in {ANY, SNOOZED, ASKED} else None,
+            asked=status == ASKED,
+            needs_answer=status == UNANSWERED,
             snoozed_at=now if status == SNOOZED else None,
             words=search.words,
         )
@@ -186,7 +201,7 @@ def read_filters(
         ("own", "Own label", {}),
         ("author", "Author", {}),
         ("assigned", "Assigned", {"": [("", "Anyone"), ("me", "Me"), ("nobody", "Nobody")]}),
-        ("status", "Status", {"": [*statuses, (SNOOZED, "snoozed"), (ANY, "any")]}),
+        ("status", "Status", {"": [*statuses, *OTHERS.items()]}),
         ("order", "Order", {"": list(ORDERS.items())}),
     ]
     chosen: dict[str, str] = {}

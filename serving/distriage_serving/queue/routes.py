@@ -22,6 +22,7 @@ from distriage_serving.queue.charts import routes as chart_routes
 from distriage_serving.queue.history import decided_so_far, standing_of, view_history, view_suggestions
 from distriage_serving.queue.issue_view import (
     OTHER,
+    question_of,
     view_axes,
     view_differential,
     view_own,
@@ -50,7 +51,7 @@ from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.rows import make_row, why_here
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
-from distriage_serving.store import CLOSES, Issue, IssueFilter, Store, StoredVerdict
+from distriage_serving.store import ASK, CLOSES, Issue, IssueFilter, Store, StoredVerdict
 from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
@@ -63,8 +64,9 @@ def add_queue(app: FastAPI, settings: Settings, store: Store) -> None:
         ConfigError: the App's private key cannot be read.
     """
     app.state.desk = Desk(Sessions(settings, store), Attempts(), open_app(settings))
-    for pages in (login.router, router, chart_routes.router, actions.router, closing.router, past_routes.router):
-        app.include_router(pages)
+    app.include_router(router)
+    for part in (login, chart_routes, actions, closing, past_routes):
+        app.include_router(part.router)
 
 
 @router.get("/")
@@ -196,15 +198,14 @@ def _issue_page(
     past = visit.engine.past.has(issue.repository)
     repositories = visit.repositories()
     filters, _ = read_filters(query, visit.taxonomy, repositories)
-    now = visit.store.clock()
-    place = (issue.repository, issue.number)
+    now, place = visit.store.clock(), (issue.repository, issue.number)
     reviews = visit.store.reviews(issue=IssueReference(*place), undone=True)
     standing = standing_of(reviews)
     chosen = visit.issue_filter(filters)
     before, after = visit.store.neighbours(issue, chosen, filters.sort)
     verdict = stored.verdict if stored is not None else None
     acts, plan = visit.store.acts(IssueReference(*place)), view_plan(stored)
-    last_refusal = next((act.refused for act in acts if act.what in CLOSES), None)
+    last_refusal = next((act.refused for act in acts if act.what in {ASK, *CLOSES}), None)
     pictures = "pictures" in query
     page = show(
         "issue.html",
@@ -238,6 +239,10 @@ def _issue_page(
         own=view_own(verdict, standing),
         other=OTHER,
         snooze_days=closing.DAYS,
+        asked=any(act.awaits_answer for act in acts),
+        question=question_of(stored),
+        comments=issue.comments,
+        active=age(now - issue.updated_at),
         here_only=not visit.reaches(issue.repository),
         past_href=f"{issue_href(*place)}/past?{filters.query}" if past else None,
         acts=[

@@ -54,6 +54,8 @@ class Row:
         refused: GitHub's last refusal, or empty.
         why: See `why_here`.
         own: The names of own labels in its verdict.
+        comments: How many there are.
+        active: When anything happened last.
     """
 
     key: str
@@ -70,6 +72,8 @@ class Row:
     assignee: str
     why: str
     own: Sequence[str]
+    comments: int
+    active: str
 
 
 def make_row(
@@ -103,6 +107,8 @@ def make_row(
         age=age(now - issue.created_at),
         filed=moment(issue.created_at),
         axes={axis: _said(taxonomy.axes[axis], verdict[axis], taxonomy, standing.get(axis)) for axis in shown},
+        comments=issue.comments,
+        active=age(now - issue.updated_at),
         refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
         assignee=issue.assignee.removeprefix(ADMIN),
         why=why_here(stored, taxonomy, shown=shown),

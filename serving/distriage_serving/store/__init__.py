@@ -7,16 +7,17 @@ database is gone.
 
 from __future__ import annotations
 
-from distriage_serving.store.acts import ASSIGN, CLOSES, SNOOZE, Act, Acts, SuggestionRow, SuggestionRows
+from distriage_serving.store.acts import ASK, ASSIGN, CLOSES, SNOOZE, Act, Acts, answer_of
 from distriage_serving.store.columns import report_digest
 from distriage_serving.store.database import UnavailableError
 from distriage_serving.store.issues import Issues
-from distriage_serving.store.paging import IssueFilter, Page, Sort, place_of
+from distriage_serving.store.paging import ASCENDING, IssueFilter, Page, Sort, place_of
 from distriage_serving.store.past import PastIssues, PastRow, PastState
 from distriage_serving.store.reader import ReaderAnswer
 from distriage_serving.store.repositories import Repositories
 from distriage_serving.store.reviews import Reviews, review_of
 from distriage_serving.store.schema import (
+    NOBODY_WAITS,
     WORK_STATES,
     Delivery,
     How,
@@ -38,6 +39,7 @@ from distriage_serving.store.work.jobs import (
     CommandArgument,
     NewJob,
     access_job,
+    ask_job,
     check_job,
     close_job,
     command_job,
@@ -51,11 +53,15 @@ from distriage_serving.store.work.jobs import (
 )
 from distriage_serving.store.work.leases import MAX_ATTEMPTS, LeaseLostError
 from distriage_serving.store.work.pace import Pace
+from distriage_serving.store.work.suggested import SuggestionRow, SuggestionRows
 
 __all__ = [
+    "ASCENDING",
+    "ASK",
     "ASSIGN",
     "CLOSES",
     "MAX_ATTEMPTS",
+    "NOBODY_WAITS",
     "SNOOZE",
     "WEEK_S",
     "WORK_STATES",
@@ -89,6 +95,8 @@ __all__ = [
     "VerdictAxis",
     "WorkState",
     "access_job",
+    "answer_of",
+    "ask_job",
     "check_job",
     "close_job",
     "command_job",

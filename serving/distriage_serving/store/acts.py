@@ -1,34 +1,35 @@
-"""Acts on an issue: close, mark as duplicate, snooze, assign, in the queue; suggest a change, on GitHub."""
+"""Acts on an issue in the queue: close, mark as duplicate, snooze, assign, ask its author."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Index, UniqueConstraint, exists, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Index, exists, func, or_, select, tuple_, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from distriage.base.references import IssueReference
-from distriage_serving.store.database import Database, plain_insert, values_of
-from distriage_serving.store.schema import Base, Issue, Name, Number, Repository
+from distriage_serving.store.database import Database
+from distriage_serving.store.schema import Base, Issue, Name, Number
 
 SNOOZE: Final = "snooze"
 ASSIGN: Final = "assign"
+ASK: Final = "ask"
 CLOSES: Final = ("duplicate", "completed", "not_planned")
-OPEN: Final = ("making", "pending")
-_KEY: Final = ("repository", "number", "action", "axis", "value")
 
 
 class Act(Base):
     """One act in the queue.
 
     Attributes:
-        what: `duplicate`, `completed` and `not_planned` close the issue, with this reason on GitHub; or `snooze`, or
-            `assign`.
+        what: `duplicate`, `completed` and `not_planned` close the issue, with this reason on GitHub; or `snooze`,
+            `assign`, or `ask`: put a question to the author.
         who: GitHub login, or `admin:NAME`.
         duplicate_of: Number of the original issue.
         until: A snoozed issue is hidden from the list until then.
         assignee: The person who takes it: a login in lower case, or `admin:NAME`, which GitHub does not know.
+        text: A question to the author, Markdown.
+        answer, answered_at: The author's comments since, hostile Markdown, and the time of the last; None at first.
         carried_out: GitHub shows it.
         refused: Why GitHub refused the act or its reversal, if it did, or is not told of an assignee.
     """
@@ -49,14 +50,22 @@ class Act(Base):
     duplicate_of: Mapped[int | None] = mapped_column(default=None)
     until: Mapped[float | None] = mapped_column(default=None)
     assignee: Mapped[str | None] = mapped_column(default=None)
+    text: Mapped[str | None] = mapped_column(default=None, repr=False)
     undone_at: Mapped[float | None] = mapped_column(init=False, default=None)
     carried_out: Mapped[bool] = mapped_column(init=False, default=False)
     refused: Mapped[str | None] = mapped_column(init=False, default=None)
+    answer: Mapped[str | None] = mapped_column(init=False, default=None, repr=False)
+    answered_at: Mapped[float | None] = mapped_column(init=False, default=None)
 
     @property
     def is_pending(self) -> bool:
         """GitHub does not show the act or its undoing yet, and did not refuse it."""
         return self.what != SNOOZE and self.refused is None and self.carried_out == (self.undone_at is not None)
+
+    @property
+    def awaits_answer(self) -> bool:
+        """It is a question that stands, and its author has not answered."""
+        return self.what == ASK and self.undone_at is None and self.refused is None and self.answered_at is None
 
     @property
     def reference(self) -> IssueReference:
@@ -131,9 +140,14 @@ class Acts(Database):
         with self._session(writes=True) as session:
             session.execute(update(Act).where(Act.id == act.id).values(carried_out=carried_out, refused=refused))
 
-    def refuse_acts(self, issue: IssueReference, why: str, before: float) -> None:
-        """Note that GitHub refuses an issue's pending acts and undos from before then."""
-        this = Act.repository == issue.repository, Act.number == issue.number, _is_pending()
+    def refuse_acts(self, issue: IssueReference, why: str, before: float, *what: str) -> None:
+        """Note that GitHub refuses an issue's pending acts and undos from before then.
+
+        Args:
+            what: Only such acts; all if none is given.
+        """
+        this = [Act.repository == issue.repository, Act.number == issue.number, _is_pending()]
+        this += [Act.what.in_(what)] if what else []
         these = update(Act).where(*this, func.coalesce(Act.undone_at, Act.at) <= before)
         with self._session(writes=True) as session:
             session.execute(these.values(refused=why))
@@ -143,106 +157,31 @@ class Acts(Database):
         newest = select(func.max(Act.id)).where(
             Act.repository.in_({repository for repository, _ in issues}),
             tuple_(Act.repository, Act.number).in_(list(issues)),
-            Act.what.in_(CLOSES),
+            Act.what.in_((ASK, *CLOSES)),
             of_this_issue(Act),
         )
         wanted = select(Act).where(Act.id.in_(newest.group_by(Act.repository, Act.number)), Act.refused.is_not(None))
         with self._session(writes=False) as session:
             return {(act.repository, act.number): act.refused or "" for act in session.scalars(wanted)}
 
+    def is_asked(self, issue: IssueReference) -> bool:
+        """Whether a question to an issue's author stands on GitHub, answered before or not."""
+        return any(act.what == ASK and act.carried_out and act.undone_at is None for act in self.acts(issue))
 
-class SuggestionRow(Base):
-    """A suggested change, or a field set directly.
+    def note_answer(self, act: Act, answer: str, at: float) -> None:
+        """Note an author's answer."""
+        with self._session(writes=True) as session:
+            session.execute(update(Act).where(Act.id == act.id).values(answer=answer, answered_at=at))
 
-    Attributes:
-        action: GitHub's word: `add_label`, `set_type`, `add_field` or `close_issue`.
-        value, target_id: As in `planning.types.Suggested`.
-        axis, label: Basis of the change; empty: past issues.
-        state: `making`: about to be sent, and perhaps lost; `pending`; `approved` or `dismissed` by a person;
-            `applied`: set without asking; `ended`: withdrawn by GitHub or by us.
-        held: It was to be set, and GitHub asks a person first.
-        github_id: None until known.
-        event_id: Of the approval in the timeline.
-        resolved_by, who: The account that decided: GitHub's id, and its login.
-        polled_at: When GitHub was last asked for its state.
+
+def answer_of(acts: Sequence[Act]) -> str:
+    """All that the author said since the first standing question, Markdown and hostile.
+
+    Args:
+        acts: Of one issue, the newest first.
     """
-
-    __tablename__ = "suggestions"
-    __table_args__ = (
-        UniqueConstraint(*_KEY, name="suggestions_once"),
-        Index("suggestions_state", "repository", "state", "polled_at"),
-        {"sqlite_autoincrement": True},
-    )
-
-    id: Mapped[Number] = mapped_column(init=False)
-    repository: Mapped[Name]
-    number: Mapped[int]
-    action: Mapped[str]
-    value: Mapped[str]
-    at: Mapped[float]
-    target_id: Mapped[int | None] = mapped_column(default=None)
-    axis: Mapped[str] = mapped_column(default="")
-    label: Mapped[str] = mapped_column(default="")
-    state: Mapped[str] = mapped_column(default="making")
-    held: Mapped[bool] = mapped_column(default=False)
-    github_id: Mapped[int | None] = mapped_column(default=None)
-    event_id: Mapped[int | None] = mapped_column(default=None)
-    resolved_by: Mapped[int | None] = mapped_column(default=None)
-    who: Mapped[str | None] = mapped_column(default=None)
-    decided_at: Mapped[float | None] = mapped_column(default=None)
-    polled_at: Mapped[float] = mapped_column(default=0.0)
-
-
-class SuggestionRows(Database):
-    """The store's part for suggestions."""
-
-    def begin_suggestions(self, rows: Sequence[SuggestionRow]) -> None:
-        """Note changes about to be sent, replacing earlier notes on the same changes."""
-        with self._session(writes=True) as session:
-            for row in rows:
-                new = plain_insert(session, SuggestionRow)
-                values = {name: value for name, value in values_of(row).items() if name != "id"}
-                changes = {name: new.excluded[name] for name in values if name not in {"repository", "number"}}
-                session.execute(new.on_conflict_do_update(index_elements=_KEY, set_=changes), values)
-
-    def note_suggestion(self, row: SuggestionRow, **values: object) -> None:
-        """Note the outcome of a suggestion."""
-        columns = SuggestionRow.__table__.columns
-        this = [columns[name] == getattr(row, name) for name in _KEY]
-        with self._session(writes=True) as session:
-            session.execute(update(SuggestionRow).where(*this).values(**values))
-
-    def suggestions(self, issue: IssueReference) -> list[SuggestionRow]:
-        """All of an issue, the oldest first."""
-        wanted = select(SuggestionRow).where(
-            SuggestionRow.repository == issue.repository, SuggestionRow.number == issue.number
-        )
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted.where(of_this_issue(SuggestionRow)).order_by(SuggestionRow.id)))
-
-    def open_suggestions(self, repository: str) -> dict[int, float]:
-        """Number of each issue with pending ones -> when GitHub was last asked about it, the longest ago first."""
-        wanted = (
-            select(SuggestionRow.number, SuggestionRow.polled_at)
-            .where(SuggestionRow.repository == repository, SuggestionRow.state.in_(OPEN))
-            .order_by(SuggestionRow.polled_at)
-        )
-        with self._session(writes=False) as session:
-            return {number: at for number, at in session.execute(wanted)}  # noqa: C416  # rows are no pairs to mypy
-
-    def repositories_to_poll(self, before: float) -> list[Repository]:
-        """Repositories with pending suggestions that nobody was asked about since then, the longest ago first."""
-        pending = exists().where(SuggestionRow.repository == Repository.name, SuggestionRow.state.in_(OPEN))
-        last = func.coalesce(Repository.polled_at, 0.0)
-        wanted = select(Repository).where(Repository.enabled, Repository.installation_id.is_not(None), pending)
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted.where(last <= before).order_by(last, Repository.name)))
-
-    def login_of(self, account: int) -> str | None:
-        """Login of a person who decided on an earlier suggestion, if known."""
-        wanted = select(SuggestionRow.who).where(SuggestionRow.resolved_by == account, SuggestionRow.who.is_not(None))
-        with self._session(writes=False) as session:
-            return session.scalar(wanted.order_by(SuggestionRow.id.desc()).limit(1))
+    asked = (act for act in reversed(acts) if act.what == ASK and act.undone_at is None)
+    return next((act.answer for act in asked if act.answer), "")
 
 
 def of_this_issue(table: type[Any]) -> ColumnElement[bool]:
@@ -256,22 +195,25 @@ def _is_pending() -> ColumnElement[bool]:
     return (Act.what != SNOOZE) & Act.refused.is_(None) & (Act.carried_out == Act.undone_at.is_not(None))
 
 
-def is_closing() -> ColumnElement[bool]:
-    """For WHERE on `issues`: closed in the queue, and not yet on GitHub."""
-    this = (Act.repository == Issue.repository, Act.number == Issue.number, Act.at >= Issue.created_at)
-    return exists().where(*this, Act.what.in_(CLOSES), Act.undone_at.is_(None), _is_pending())
+def is_asked() -> ColumnElement[bool]:
+    """For WHERE on `issues`: it waits for its author."""
+    return exists().where(*_ON_ISSUE, _is_unanswered())
 
 
 def is_snoozed(now: float) -> ColumnElement[bool]:
-    """For WHERE on `issues`: the issue is out of the list at this time."""
-    this = (Act.repository == Issue.repository, Act.number == Issue.number, Act.at >= Issue.created_at)
-    return exists().where(*this, Act.what == SNOOZE, Act.undone_at.is_(None), Act.until > now)
+    """For WHERE on `issues`: it is out of the list until later than this time."""
+    return exists().where(*_ON_ISSUE, Act.what == SNOOZE, Act.until > now)
 
 
-def has_suggestion() -> ColumnElement[bool]:
-    """For WHERE on `issues`: a suggestion waits for a person on GitHub."""
-    this = (SuggestionRow.repository == Issue.repository, SuggestionRow.number == Issue.number)
-    return exists().where(*this, SuggestionRow.at >= Issue.created_at, SuggestionRow.state.in_(OPEN))
+def is_hidden(now: float) -> ColumnElement[bool]:
+    """For WHERE on `issues`: snoozed, or closed in the queue and not yet on GitHub, or waiting for its author."""
+    snoozed = (Act.what == SNOOZE) & (Act.until > now)
+    return exists().where(*_ON_ISSUE, or_(snoozed, Act.what.in_(CLOSES) & _is_pending(), _is_unanswered()))
+
+
+def _is_unanswered() -> ColumnElement[bool]:
+    """As `Act.awaits_answer`, for WHERE on standing acts."""
+    return (Act.what == ASK) & Act.refused.is_(None) & Act.answered_at.is_(None)
 
 
 def _note_assignee(session: Session, act: Act) -> None:
@@ -280,3 +222,11 @@ def _note_assignee(session: Session, act: Act) -> None:
     newest = select(Act.assignee).where(*this, of_this_issue(Act)).order_by(Act.id.desc()).limit(1).scalar_subquery()
     issue = update(Issue).where(Issue.repository == act.repository, Issue.number == act.number)
     session.execute(issue.values(assignee=func.coalesce(newest, "")).execution_options(synchronize_session=False))
+
+
+_ON_ISSUE: Final = (
+    Act.repository == Issue.repository,
+    Act.number == Issue.number,
+    Act.at >= Issue.created_at,
+    Act.undone_at.is_(None),
+)  # a standing act on an issue

@@ -14,7 +14,7 @@ from distriage_serving.store.database import Database, plain_insert, values_of
 from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order
 from distriage_serving.store.past import PastState, note_past_state
 from distriage_serving.store.priority import unread_priority
-from distriage_serving.store.schema import Issue, Lifecycle, StoredVerdict
+from distriage_serving.store.schema import NOBODY_WAITS, Issue, Lifecycle, StoredVerdict
 
 _FROM_GITHUB: Final = (
     "title",
@@ -27,6 +27,8 @@ _FROM_GITHUB: Final = (
     "created_at",
     "updated_at",
     "digest",
+    "comments",
+    "waits_since",
 )
 
 
@@ -42,6 +44,7 @@ class Issues(Database):
             **values_of(issue),
             "digest": report_digest(issue.title, issue.body),
             "priority": unread_priority(issue.created_at),
+            "waits_since": issue.waits_since or issue.created_at,
         }
         earlier = delete(Issue).where(*_is(issue.reference), Issue.created_at < issue.created_at)
         with self._session(writes=True) as session:
@@ -78,6 +81,24 @@ class Issues(Database):
         with self._session(writes=True) as session:
             session.execute(update(Issue).where(*_is(reference)).values(assignee=login.lower()))
 
+    def note_thread(
+        self, reference: IssueReference, comments: int, updated_at: float, waits_since: float | None = None
+    ) -> None:
+        """Note how many comments an issue has; an older view changes nothing.
+
+        Args:
+            waits_since: When the author, who was not waiting, began to wait; `NOBODY_WAITS`: a maintainer spoke; None:
+                neither spoke.
+        """
+        values: dict[str, object] = {"comments": comments, "updated_at": updated_at}
+        if waits_since == NOBODY_WAITS:
+            values["waits_since"] = NOBODY_WAITS
+        elif waits_since is not None:
+            values["waits_since"] = case((Issue.waits_since == NOBODY_WAITS, waits_since), else_=Issue.waits_since)
+        this = update(Issue).where(*_is(reference), Issue.updated_at <= updated_at)
+        with self._session(writes=True) as session:
+            session.execute(this.values(values))
+
     def hold(self, reference: IssueReference, *, held: bool) -> None:
         """Note whether an issue's labels wait until the repository's configuration is repaired."""
         with self._session(writes=True) as session:
@@ -89,12 +110,12 @@ class Issues(Database):
         with self._session(writes=False) as session:
             return [IssueReference(repository, number) for number in session.scalars(wanted)]
 
-    def issue_states(self, repository: str) -> dict[int, tuple[Lifecycle, float, str]]:
-        """Number -> (state, `updated_at`, digest) of all issues of a repository."""
-        wanted = select(Issue.number, Issue.state, Issue.updated_at, Issue.digest)
+    def issue_states(self, repository: str) -> dict[int, tuple[Lifecycle, float, str, int]]:
+        """Number -> (state, `updated_at`, digest, comments) of all issues of a repository."""
+        wanted = select(Issue.number, Issue.state, Issue.updated_at, Issue.digest, Issue.comments)
         wanted = wanted.where(Issue.repository == repository)
         with self._session(writes=False) as session:
-            return {number: (state, at, digest) for number, state, at, digest in session.execute(wanted)}
+            return {number: (state, at, digest, count) for number, state, at, digest, count in session.execute(wanted)}
 
     def get_issue(self, repository: str, number: int, *, lock: bool = False) -> Issue | None:
         """The whole issue, if known.
@@ -112,7 +133,8 @@ class Issues(Database):
         """A part of the list of issues, one read of an index.
 
         Args:
-            sort: `priority`: most in need of a person first; `newest`, `oldest`: by creation.
+            sort: `priority`: most in need of a person first; `newest`, `oldest`: by creation; `waiting`: whose author
+                waits the longest first.
             after: `Page.next` of the previous part.
 
         Raises:

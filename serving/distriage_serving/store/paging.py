@@ -14,14 +14,22 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from distriage.answer.feedback import OWN_AXIS, own_axis
 from distriage.base.errors import InputError
-from distriage_serving.store.acts import has_suggestion, is_closing, is_snoozed
+from distriage_serving.store.acts import is_asked, is_hidden, is_snoozed
 from distriage_serving.store.columns import storable
 from distriage_serving.store.priority import readers_differ
-from distriage_serving.store.schema import Issue, IssueStatus, Lifecycle, StoredVerdict, VerdictAxis
+from distriage_serving.store.schema import NOBODY_WAITS, Issue, IssueStatus, Lifecycle, StoredVerdict, VerdictAxis
+from distriage_serving.store.work.suggested import has_suggestion
 
-Sort = Literal["priority", "newest", "oldest"]
+Sort = Literal["priority", "newest", "oldest", "waiting"]
+ASCENDING: Final = frozenset({"oldest", "waiting"})
 Columns = TypeVarTuple("Columns")
 _MAX_INTEGER: Final = 2**63 - 1
+_COLUMNS: Final[Mapping[Sort, str]] = {
+    "priority": "priority",
+    "newest": "created_at",
+    "oldest": "created_at",
+    "waiting": "waits_since",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,9 @@ class IssueFilter:
         suggested: A suggestion waits on GitHub.
         author, assignee: Logins, in any case; an empty assignee: nobody.
         state: On GitHub; any if None.
-        awake_at: Neither snoozed at this time nor about to be closed.
+        awake_at: Neither snoozed at this time, nor about to be closed, nor waiting for its author.
+        asked: It waits for its author.
+        needs_answer: Its author waits for a maintainer, as far as is known.
         unchanged_since: Neither filed nor changed after this time.
         words: Each occurs in the title or the body; ignores the case of ASCII letters.
     """
@@ -55,6 +65,8 @@ class IssueFilter:
     state: Lifecycle | None = "open"
     awake_at: float | None = None
     snoozed_at: float | None = None
+    asked: bool = False
+    needs_answer: bool = False
     number: int | None = None
     unchanged_since: float | None = None
     words: Sequence[str] = ()
@@ -91,9 +103,13 @@ class IssueFilter:
         if self.unchanged_since is not None:
             wanted += [Issue.created_at <= self.unchanged_since, Issue.updated_at <= self.unchanged_since]
         if self.awake_at is not None:
-            wanted += [~is_snoozed(self.awake_at), ~is_closing()]
+            wanted.append(~is_hidden(self.awake_at))
         if self.snoozed_at is not None:
             wanted.append(is_snoozed(self.snoozed_at))
+        if self.asked:
+            wanted.append(is_asked())
+        if self.needs_answer:
+            wanted.append(Issue.waits_since < NOBODY_WAITS)
         if self.number is not None:
             wanted.append(Issue.number == self.number)
         wanted += [
@@ -126,7 +142,7 @@ def in_order(query: Select[*Columns], sort: Sort, after: str | None, *, backward
         InputError: the cursor is not one of this order.
     """
     key = _key(sort)
-    ascending = (sort == "oldest") != backwards
+    ascending = (sort in ASCENDING) != backwards
     if after is not None:
         place = tuple_(*_read_cursor(after, sort))
         query = query.where(tuple_(*key) > place if ascending else tuple_(*key) < place)
@@ -136,7 +152,7 @@ def in_order(query: Select[*Columns], sort: Sort, after: str | None, *, backward
 
 def place_of(issue: Issue, sort: Sort) -> tuple[float, str, int]:
     """Sort key of an issue."""
-    return (issue.priority if sort == "priority" else issue.created_at), issue.repository, issue.number
+    return getattr(issue, _COLUMNS[sort]), issue.repository, issue.number
 
 
 def cursor(issue: Issue, sort: Sort) -> str:
@@ -145,7 +161,7 @@ def cursor(issue: Issue, sort: Sort) -> str:
 
 
 def _key(sort: Sort) -> tuple[InstrumentedAttribute[float], InstrumentedAttribute[str], InstrumentedAttribute[int]]:
-    return (Issue.priority if sort == "priority" else Issue.created_at, Issue.repository, Issue.number)
+    return (getattr(Issue, _COLUMNS[sort]), Issue.repository, Issue.number)
 
 
 def _read_cursor(token: str, sort: Sort) -> tuple[float, str, int]:

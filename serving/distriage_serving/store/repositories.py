@@ -8,11 +8,12 @@ from typing import Any, Final
 from sqlalchemy import delete, func, literal, select, update
 from sqlalchemy.orm import Session, aliased
 
-from distriage_serving.store.acts import Act, SuggestionRow
+from distriage_serving.store.acts import Act
 from distriage_serving.store.database import Database, insert, values_of
 from distriage_serving.store.past import drop_past, move_past
 from distriage_serving.store.reviews import update_status
 from distriage_serving.store.schema import Delivery, Issue, Job, Repository, Review, StoredVerdict
+from distriage_serving.store.work.suggested import SuggestionRow
 
 _AT_ONCE: Final = 500  # rows of one statement
 

@@ -14,6 +14,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_co
 
 from distriage.answer.verdict import Verdict
 from distriage.base.references import IssueReference
+from distriage.base.times import NEVER_S
 from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText
 
 WorkState = Literal["waiting", "leased", "done", "dead", "ignored"]
@@ -26,6 +27,7 @@ Name = Annotated[str, mapped_column(RepositoryName)]
 JsonValue = Annotated[Any, mapped_column(JsonText)]
 Number = Annotated[int, mapped_column(BIG_INTEGER, primary_key=True, autoincrement=True)]
 
+NOBODY_WAITS: Final = NEVER_S
 WAITING: Final = text("state = 'waiting'")
 LEASED: Final = text("state = 'leased'")
 _NEVER_REUSE_IDS: Final = {"sqlite_autoincrement": True}
@@ -155,11 +157,13 @@ class Issue(Base):
         body: Markdown of the reporter's, hostile; not loaded by `Store.list_issues`.
         state: On GitHub.
         labels, issue_type: Names as last seen.
+        comments: How many; -1 if unknown.
         digest: Of title and body; filled in by the store.
         priority: How much it needs a person, larger is more; see `priority.py`. Filled in by the store.
         status: People's reaction to the verdict; `open`: not looked at. Filled in by the store.
         verdict_id: The latest verdict; None before the first. Filled in by the store.
         assignee: The person who takes it: a login in lower case, or `admin:NAME`; empty: nobody.
+        waits_since: When the author began to wait for a maintainer; `NOBODY_WAITS` if nobody is known to; 0: as filed.
         held: Its labels wait until the repository's configuration is repaired.
     """
 
@@ -168,6 +172,7 @@ class Issue(Base):
         Index("issues_priority", "state", "status", "priority", "repository", "number"),
         Index("issues_created", "state", "status", "created_at", "repository", "number"),
         Index("issues_assignee", "assignee", "state", "status"),
+        Index("issues_waits", "state", "waits_since", "repository", "number"),
         Index("issues_of_repository", "repository", "state", "status", "priority", "number"),
     )
 
@@ -183,11 +188,13 @@ class Issue(Base):
     labels: Mapped[JsonValue] = mapped_column(default_factory=list)
     issue_type: Mapped[str | None] = mapped_column(default=None)
     assignee: Mapped[str] = mapped_column(default="")
+    comments: Mapped[int] = mapped_column(default=0)
     digest: Mapped[str] = mapped_column(init=False, default="")
     priority: Mapped[float] = mapped_column(init=False, default=0.0)
     status: Mapped[IssueStatus] = mapped_column(init=False, default="open")
     verdict_id: Mapped[int | None] = mapped_column(init=False, default=None)
     held: Mapped[bool] = mapped_column(init=False, default=False)
+    waits_since: Mapped[float] = mapped_column(default=0.0)
 
     @property
     def reference(self) -> IssueReference:

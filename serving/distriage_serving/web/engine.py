@@ -58,7 +58,7 @@ class Engine:
         self._settings = settings
         self._metrics = metrics
         self._load = load or partial(
-            load_classifier, settings.model, settings.threads, settings.own, settings.log_level
+            load_classifier, settings.model, settings.threads, settings.own, settings.log_level, settings.releases
         )
         self._bundle: Bundle | None = None
         self.past = past or PastIndexes(settings.past)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from distriage.answer.playbooks import AXES, check_for, checks_for, playbook_of
+from distriage.answer.playbooks import AXES, MAX_CHECKS, check_for, checks_for, distinct, playbook_of
 from distriage.answer.policy import given_labels, likely_labels
 from distriage.answer.verdict import AxisVerdict, Candidate, Differential
 from distriage.base.types import Decision, Outcome
@@ -13,7 +13,7 @@ from distriage.model.label import meanings
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, SYMPTOM, Taxonomy
 
 LEAST_CAUSE = 0.03  # probability below which a cause is not worth naming
-LEAST_CHECK = 0.15  # and below which it is not worth a check
+LEAST_CHECK = 0.25  # and below which it is not worth a check
 
 
 def settled(
@@ -32,7 +32,7 @@ def differential(
     situation: Situation,
     right_among: float | None,
 ) -> Differential | None:
-    """The likeliest causes with their checks.
+    """The likeliest causes, the first with its check.
 
     Args:
         ranked: Causes with their probabilities, the likeliest first.
@@ -50,9 +50,9 @@ def differential(
             Candidate(
                 label=label,
                 probability=round(p, 4),
-                check=check_for(taxonomy, label, sure, situation) if p >= LEAST_CHECK else None,
+                check=check_for(taxonomy, label, sure, situation) if place == 0 and p >= LEAST_CHECK else None,
             )
-            for label, p in ranked[:3]
+            for place, (label, p) in enumerate(ranked[:3])
             if p >= LEAST_CAUSE
         ],
         right_among=right_among,
@@ -75,6 +75,5 @@ def checks_of(
         return list(filter(None, (taxonomy.axes[axis].label(label).advice for axis, label in likely.items())))
     if CAUSE in likely and axes[CAUSE].outcome is not Outcome.APPLY:
         del likely[CAUSE]  # the differential diagnosis has its check, beside those of its rivals
-    checked = rivals is not None and any(cause.check for cause in rivals.causes)
-    shown = {cause.check for cause in rivals.causes} if rivals is not None else set()
-    return [check for check in checks_for(taxonomy, likely, situation, generic=not checked) if check not in shown]
+    beside = [cause.check for cause in rivals.causes if cause.check] if rivals is not None else []
+    return distinct(checks_for(taxonomy, likely, situation), beside)[: max(0, MAX_CHECKS - len(beside))]

@@ -29,6 +29,7 @@ from distriage.facts.compatibility.misfits import Misfit, listed, misfits
 from distriage.facts.scanning import Source, any_of, stands_before
 from distriage.facts.situation import ATTACHMENT, Situation
 from distriage.facts.versions import Comparison
+from distriage.github.releases import Release
 from distriage.model.bundle import Bundle
 from distriage.model.label import meanings
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, Taxonomy
@@ -36,6 +37,7 @@ from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
 from distriage.segments import Role
 from distriage.segments.roles import quotes_exception
+from distriage.signs.find import signs_of
 
 # An attached log: GitHub's page shows only the link. And the words that announce one.
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)
@@ -56,6 +58,7 @@ class Findings:
         evidence: Axis -> lines that carried its likeliest label; None if not asked for.
         similar: The most similar known issues; None if not asked for.
         own: The repository's own labels, if known.
+        releases: Those of its repository, if known.
     """
 
     bundle: Bundle
@@ -64,6 +67,7 @@ class Findings:
     evidence: Mapping[str, Sequence[EvidenceLine]] | None = None
     similar: Sequence[SimilarIssue] | None = None
     own: Sequence[OwnLabel] | None = None
+    releases: Sequence[Release] = ()
 
     def verdict(self, mode: Mode | str = Mode.BALANCED, own_modes: Mapping[str, Mode | float] | None = None) -> Verdict:
         """Decide.
@@ -121,6 +125,7 @@ class Findings:
             # They are bugs, with their fixes.
             similar=None if self.similar is None else list(self.similar) if _applies(decisions) else [],
             own=None if self.own is None else list(self.own),
+            signs=signs_of(self.read, self.releases),
         )
 
     def _axis(self, decision: Decision, ranked: Sequence[tuple[str, float]], taxonomy: Taxonomy) -> AxisVerdict:

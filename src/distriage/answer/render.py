@@ -163,6 +163,8 @@ def _notes(verdict: Verdict, taxonomy: Taxonomy) -> Table:
         if (among := verdict.differential.right_among) is not None:
             notes.add_row("", Text(f"(among the three likeliest in {among:.0%} of held-out reports)", "dim"))
     notes.add_row("Environment", Text(printable(_facts(verdict)) or "none found"))
+    for number, sign in enumerate(verdict.signs or ()):
+        notes.add_row("" if number else "Signs", Text(printable(f"{sign.name}: {sign.says}{_at_line(sign.line)}")))
     for problem in verdict.known_problems:
         notes.add_row("Known bad", Text(f"{problem.problem} {problem.remedy} {problem.source}"), style="yellow")
     if verdict.missing:
@@ -226,3 +228,7 @@ def _place(source: FactSource | None) -> str:
     if source is None:
         return ""
     return " (title)" if source.line == 0 else f" (line {source.line}, {source.segment})"
+
+
+def _at_line(line: int | None) -> str:
+    return "" if line is None else f" (line {line})" if line else " (title)"

@@ -11,6 +11,7 @@ from distriage.answer.policy import WHY_SILENT
 from distriage.base.types import Mode, Outcome, Silence
 from distriage.base.validation import Strict, field
 from distriage.own.answer import OwnLabel
+from distriage.signs.kinds import Sign
 
 SCHEMA_VERSION: Final = 1
 
@@ -236,6 +237,7 @@ class Verdict(_Model):
     own: list[OwnLabel] | None = field(
         default=None, description="The repository's own labels, the likeliest first. Only with own labels."
     )
+    signs: list[Sign] | None = field(default=None, description="Signs that maintainers sort by, beside the axes.")
     duplicates: list[LikelyDuplicate] | None = field(
         default=None, description="Past issues that are likely the same, mostly none. Only where they are looked up."
     )

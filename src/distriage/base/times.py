@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 LAST_S: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()  # later days have no date that can be shown
+NEVER_S: Final = 1e12  # later than all times
 
 
 def epoch_s(text: object) -> float:

@@ -73,9 +73,11 @@ def build_app(typed: str = "") -> typer.Typer:
         from importlib.metadata import entry_points
 
         from distriage.commands.past import past_app
+        from distriage.commands.releases import releases_app
         from distriage.commands.second_reader import second_reader_app
 
         app.add_typer(past_app, rich_help_panel=READ)
+        app.add_typer(releases_app, rich_help_panel=READ)
         app.add_typer(second_reader_app, rich_help_panel=READ)
         for point in entry_points(group="distriage.commands"):
             point.load().register(app)

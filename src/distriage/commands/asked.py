@@ -39,6 +39,7 @@ class Asked:
     explain: bool = False
     similar: bool = False
     own: str | None = None
+    releases: Path | None = None
     model: str | None = None
     output: str | None = None
     resume: bool = False
@@ -98,7 +99,7 @@ def answer(asked: Asked) -> None:
             raise InputError(f"{option} does not go with {how}")
     if "-" in sources and sys.stdin is not None and sys.stdin.isatty():
         say("reading a report from standard input; end it with Ctrl-D")
-    settings = Settings(asked.model, asked.mode, asked.explain, asked.similar, asked.own)
+    settings = Settings(asked.model, asked.mode, asked.explain, asked.similar, asked.own, asked.releases)
     if many:
         _answer_many(sources, issues, settings, asked)
         return
@@ -113,6 +114,10 @@ def answer(asked: Asked) -> None:
     from distriage.reports.records import check_any_read
 
     classifier = Classifier(folder, threads=threads, own=asked.own, graph=graph)
+    if asked.releases is not None:
+        from distriage.signs.table import read_table
+
+        classifier.releases = read_table(asked.releases).releases
     if asked.similar:
         _ = classifier.similar  # a model without an index is refused before anything is printed
     several = batch or (len(sources) + len(issues) > 1 and not asked.show_request)

@@ -44,6 +44,10 @@ def classify(
     own: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Also say your own labels, which `distriage learn` learned.")
     ] = None,
+    releases: Annotated[
+        Path | None,
+        typer.Option(metavar="TABLE", help="Also say whether a version is old; `distriage releases update` writes it."),
+    ] = None,
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
     output: Annotated[
         str | None,

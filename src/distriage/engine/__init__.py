@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from distriage.base.types import Mode
 
@@ -22,6 +23,7 @@ class Settings:
     Attributes:
         model: A bundle's folder or name; the default model if None.
         own: A folder with a repository's own labels.
+        releases: A file that `distriage releases update` wrote.
     """
 
     model: str | None
@@ -29,3 +31,4 @@ class Settings:
     explain: bool = False
     similar: bool = False
     own: str | None = None
+    releases: Path | None = None

@@ -16,6 +16,7 @@ from distriage.model.shipped import MANIFEST, find_bundle, sha256_of
 from distriage.own.labels import MANIFEST as OWN_MANIFEST
 from distriage.own.labels import OwnLabels
 from distriage.reports.records import BadRecord, RawRecord, parse_record
+from distriage.signs.table import read_table
 
 Item = RawRecord | IssueReport | BadRecord
 CHUNK = 8  # items that are answered together: about a fifth of a second
@@ -36,6 +37,7 @@ def checked(settings: Settings) -> tuple[Settings, Bundle]:
 
     Raises:
         BundleError: the bundle or the own labels are missing or damaged.
+        InputError: the table of releases is.
     """
     bundle, model, own = Bundle(find_bundle(settings.model)), settings.model, settings.own
     if model is not None and Path(model).is_dir():  # a shipped model keeps its name: each node has it elsewhere
@@ -43,14 +45,19 @@ def checked(settings: Settings) -> tuple[Settings, Bundle]:
     if own is not None:
         OwnLabels(Path(own), bundle)
         own = str(Path(own).resolve())
-    return replace(settings, model=model, own=own), bundle
+    releases = settings.releases
+    if releases is not None:
+        read_table(releases)
+        releases = releases.resolve()
+    return replace(settings, model=model, own=own, releases=releases), bundle
 
 
 def run_options(settings: Settings, bundle: Bundle) -> dict[str, Any]:
     """The options of a run, as JSON; files by their content, not their place."""
     own = None if settings.own is None else sha256_of(Path(settings.own) / OWN_MANIFEST)
+    releases = None if settings.releases is None else sha256_of(settings.releases)
     model, content = bundle.manifest.name, sha256_of(bundle.path / MANIFEST)
-    return {**asdict(settings), "model": model, "model_sha256": content, "own": own}
+    return {**asdict(settings), "model": model, "model_sha256": content, "own": own, "releases": releases}
 
 
 class Answers:
@@ -63,6 +70,8 @@ class Answers:
             BundleError: it does not load.
         """
         self._classifier = Classifier(settings.model, threads=1, own=settings.own)
+        if settings.releases is not None:
+            self._classifier.releases = read_table(settings.releases).releases
         self._settings = settings
 
     def lines(self, items: Sequence[Item]) -> list[str]:

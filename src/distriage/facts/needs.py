@@ -17,8 +17,7 @@ from distriage.base.texts import folded
 from distriage.base.validation import Strict
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import NCCL, PYTORCH, Projects, projects
-from distriage.facts.scanning import any_of, first_at, matches_at, places, stands_before
-from distriage.facts.spoken import is_without_pip
+from distriage.facts.scanning import any_of, first_at, places
 from distriage.segments import Kind, Segments
 
 # Of Python, IPython, Cython, PyTorch's C++, gdb and Java; and pytest's, whose beginning alone says too little.
@@ -26,23 +25,6 @@ _TRACEBACK = ("traceback (", '", line ', ".py in ", ".pyx in ", "frame #", "\n#0
 _PYTEST = re.compile(r"\.py:\d{1,6}: (?:in |\w{1,60}(?:error|exception))")
 _COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train", "torchtrainer")
 _CUDA_ERRORS = ("cuda error", "cuda out of memory", "nccl error", "nccl warn")  # a card is there, despite any denial
-_NEWEST = ("main", "master", "nightly")
-_ON_MAIN = (
-    ("main", "master", "ci fail", "[ci"),
-    re.compile(
-        r"(?:(?<=\bon )|(?<=\btried )|(?<=\blatest )|(?<=\bcurrent )|(?<=\band ))[\"'`*]{0,2}(?:main|master)"
-        r"(?![\w/-]| (?:node|port|rank|process|thread))|(?<!\w)(?:main|master)[\"'`*]{0,2} branch"
-        r"|(?<!\w)ci fail|\[ci\b(?![^\]\n]{0,60}\]\()"
-    ),
-)
-_MAIN_IN_FORM = (
-    ("version", "branch"),
-    re.compile(
-        r"(?:version(?! mismatch)|branch)[^\n:]{0,40}:[ *`\"]{1,4}(?:latest )?(?:main|master)"
-        r"(?![\w/-]| (?:node|rank|thread))"
-    ),
-)
-_UNTRIED = re.compile(r"n[o'’]t (?:yet )?(?:try|tried|test|check)|\[ \]|please")
 _NATIVE = (  # a program of C++; its frames, files and libraries occur in the logs of Python's, too
     ("c++", "libtorch", "plasma manager"),
     re.compile(
@@ -51,13 +33,6 @@ _NATIVE = (  # a program of C++; its frames, files and libraries occur in the lo
     ),
 )
 _PYTHON = (".py", "import ", "pytest", "python", "pip install", "torch.", "torchrun")
-_SIZES = (  # that must divide one another; not a script's `batch`, nor `DataParallel`
-    ("batch", "micro", "world", "divi", "parallel", "tp", "pp", "dp"),
-    re.compile(
-        r"batch[ _-]?size|batch config|micro[ _-]?batch|world[ _-]?size|divisib|divide"
-        r"|parallel[ _-](?:size|degree)|(?<!\w)[tpd]p[ =]\d"
-    ),
-)
 _SEVERAL = (
     (
         *(" rank", "rank ", "ranks", "world", "multi", "data", "tensor", "pipeline", "expert", "context", "model"),
@@ -69,6 +44,84 @@ _SEVERAL = (
         r"|distributed|workers\b|ddp\b|fsdp|zero[- _]?[123]\b|nccl|tp[ =]{0,3}(?:[2-9]|\d\d)\b"
     ),
 )
+_RANKS = (  # processes of one job, each with a rank
+    (
+        *(
+            "rank",
+            "world",
+            "torchrun",
+            "nproc",
+            "deepspeed",
+            "accelerate launch",
+            "mpirun",
+            "mpiexec",
+            "srun",
+            "horovod",
+        ),
+        *("ddp", "distributed", "dist_", "fsdp", "zero", "nccl", "megatron", "parallel", "tp", "hccl"),
+    ),
+    re.compile(
+        r"rank[ :=_]?\d|ranks\b|local_rank|world[ _-]?size(?![=: ]{1,3}1\b)|torchrun|nproc|deepspeed|accelerate launch"
+        r"|dist_(?:device_|a)?sync|mpirun|mpiexec|srun|horovod|ddp\b|distributed(?:dataparallel|_c10d|\.)|fsdp"
+        r"|zero[- _]?[123]\b|nccl|hccl|megatron|parallel_size[ =:]{1,3}(?:[2-9]|\d\d)\b|tp[ =]{0,3}(?:[2-9]|\d\d)\b"
+    ),
+)
+_ONE_PROCESS, _NOT_ONE = ("nn.dataparallel",), ("distributed", "ddp")
+_HANGS = (
+    (
+        *(
+            "hang",
+            "hung",
+            "stuck",
+            "lock",
+            "freez",
+            "froze",
+            "stall",
+            "wait",
+            "block",
+            "never ",
+            "not ",
+            "ever",
+            "indef",
+        ),
+        *("no progress", "watchdog", "nothing ", "prints nothing", "卡", "挂起", "阻塞"),
+    ),
+    re.compile(
+        r"(?<![a-z])(?:hang|hung|stuck|freez|froze|stall|wait(?:s|ing|ed)?\b)|lock(?:ed)? ?up|(?<=dead)lock"
+        r"|block(?:s|ed)? (?:for|at|in|until|on)\b|never (?:return|finish|come|end|get|start|exit)"
+        r"|ever(?:(?<=forever)|(?<=for ever))|not (?:return|finish|end|progress|exit|move)\b|indefinite"
+        r"|no progress|watchdog|nothing (?:happens|(?:is )?printed)|prints nothing|卡[住死在]|挂起|阻塞"
+    ),
+)
+_RENAMED = (
+    ("unexpected keyword", "cannot import name", "module '", "'tensor' object"),
+    re.compile(r"unexpected keyword|cannot import name|module '[^'\n]{1,80}' has no|'tensor' object has no attribute"),
+)
+_FEATURES: Mapping[str, tuple[str, ...]] = {  # named in a title, where two may be in conflict
+    "LoRA": ("lora", "peft"),
+    "ZeRO-3": ("zero3", "zero-3", "zero 3", "stage 3", "stage3"),
+    "ZeRO-2": ("zero2", "zero-2", "zero 2", "stage 2", "stage2"),
+    "FSDP": ("fsdp",),
+    "DDP": ("ddp", "distributeddataparallel"),
+    "DataParallel": ("nn.dataparallel",),
+    "`torch.compile`": ("torch.compile", "torch_compile", "torchdynamo"),
+    "activation checkpointing": ("gradient checkpoint", "gradient_checkpoint", "activation checkpoint"),
+    "CUDA graphs": ("cuda graph", "cudagraph", "cuda_graph"),
+    "pipeline parallelism": ("pipeline paralle", "pipeline-paralle", "pipeline_paralle"),
+    "tensor parallelism": ("tensor paralle", "tensor-paralle", "tensor_paralle"),
+    "context parallelism": ("context paralle", "context-paralle", "context_paralle"),
+    "sequence parallelism": ("sequence paralle", "sequence-paralle", "sequence_paralle"),
+    "expert parallelism": ("expert paralle", "expert-paralle", "expert_paralle"),
+    "offloading": ("offload",),
+    "speculative decoding": ("speculative", "eagle", "mtp"),
+    "chunked prefill": ("chunked prefill", "chunked-prefill"),
+    "prefix caching": ("prefix cach", "prefix-cach"),
+    "packing": ("packing",),
+    "FP8": ("fp8",),
+    "4-bit quantization": ("4-bit", "4bit", "qlora", "bitsandbytes"),
+    "SyncBatchNorm": ("syncbatchnorm", "sync_batchnorm"),
+    "gradient accumulation": ("gradient accumulation", "gradient_accumulation"),
+}
 _SEVERAL_NODES = (
     *("cluster", "nodes", "machines", "kubernetes", "k8s", "redis_address", "--head"),
     *("head node", "head_node", "worker node", "hosts", "other node", "two servers"),
@@ -79,7 +132,7 @@ _ANSWER = re.compile(
     r"|logprob|\bn ?[=>] ?\d|\bchunks\b|(?<!\w)(?<!cuda )(?<!side )stream(?:ing|ed|_options)?\b"
 )
 _TITLE_CHARS = 256  # GitHub's maximum
-_TWO = re.compile(r"\w ?\+ ?\w|\bwith\b|\btogether\b|\bunder\b|\bcombin|\bx\b|\band\b")
+_A_PAIR = 2
 _LIBRARIES = ("site-packages", "dist-packages", "...", "/lib/python", "<frozen", "torch/", "/opt/conda")
 _FRAME = re.compile(r"file \"([^\"\n]{1,300})\", line")
 
@@ -87,7 +140,7 @@ _FRAME = re.compile(r"file \"([^\"\n]{1,300})\", line")
 class Words(Strict):
     """A need that words show; as an entry of `needs.toml`."""
 
-    said: tuple[str, ...]
+    said: tuple[str, ...] = ("",)
     unless: tuple[str, ...] = ()
     where: Literal["", "title", "own"] = ""
 
@@ -126,11 +179,17 @@ def seen_in(
     torch = library == PYTORCH or (library is None and "torch" in shown)
     of_nccl = project is not None and NCCL in {framework, *project.on}
     nccl = gpu and several and not ray and "nccl" not in facts.absent
-    frame = _last_frame(segments)
+    one_process = any_of(_ONE_PROCESS, shown) and not any_of(_NOT_ONE, shown)
+    frame, hangs = _last_frame(segments), _stands(_HANGS, shown)
     holds = {
         "native": native,
         "python": not native and (any_of(_PYTHON, shown) or bool(frame) or project is not None),
         "several": several,
+        "ranks": several
+        and not ray
+        and not one_process
+        and (_stands(_RANKS, shown) or (torch and (facts.gpu_count or 0) > 1)),
+        "pair": bool(facts.comparisons),
         "nodes": several_nodes,
         "gpu": gpu,
         "nvidia": gpu and platform == "nvidia",
@@ -145,17 +204,14 @@ def seen_in(
         and not any_of((*_LIBRARIES, *_folders(known)), frame)
         and not (framework and f"{framework.lower()}/" in frame),
         "child-failed": "childfailederror" in shown and segments.first_error is None,
-        "config": bool(segments.of(Kind.CONFIGURATION)) or any_of(("config", "yaml", ".json"), own),
+        "config": bool(segments.of(Kind.CONFIGURATION)),
         "toolkit-unknown": facts.cuda is None or facts.driver is None,
-        "pip": not is_without_pip(shown, own),
-        "sizes": _stands(_SIZES, shown),
-        "two-features": _TWO.search(title) is not None,
+        "hangs": hangs,
+        "no-hang": not hangs,
+        "renamed": _stands(_RENAMED, shown),
+        "two-features": len(features_of(segments.title)) == _A_PAIR,
         "answer-format": _ANSWER.search(title) is not None,
-        "on-main": facts.framework_version in _NEWEST
-        or _says(_ON_MAIN, own, unless=_UNTRIED)
-        or _stands(_MAIN_IN_FORM, shown),
     }
-    holds["released"] = not holds.pop("on-main")
     places_of = {"": shown, "own": own, "title": title}
     by_words = {
         name: any_of(words.said, text := places_of[words.where]) and not any_of(words.unless, text)
@@ -163,6 +219,12 @@ def seen_in(
     }
     devices = set() if platform == "nvidia" else {platform}  # which is not known of most reports
     return frozenset(devices.union(name for name, held in (holds | by_words).items() if held))
+
+
+def features_of(title: str) -> list[str]:
+    """The features of frameworks that a title names."""
+    words = folded(title)[:_TITLE_CHARS]
+    return [name for name, spellings in _FEATURES.items() if any_of(spellings, words)]
 
 
 def _last_frame(segments: Segments) -> str:
@@ -198,9 +260,3 @@ def words_of_needs() -> Mapping[str, Words]:
 def _stands(said: tuple[tuple[str, ...], re.Pattern[str]], text: str) -> bool:
     starts, pattern = said
     return first_at(pattern, text, places(starts, text)) is not None
-
-
-def _says(said: tuple[tuple[str, ...], re.Pattern[str]], own: str, *, unless: re.Pattern[str]) -> bool:
-    starts, pattern = said
-    found = matches_at(pattern, own, places(starts, own))
-    return any(not stands_before(unless, own, match.start()) for match in found)

@@ -11,7 +11,7 @@ from typing import Final
 
 from distriage.base.texts import folded, shortened
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.needs import seen_in
+from distriage.facts.needs import features_of, seen_in
 from distriage.facts.projects import PYTORCH, Projects, What, projects
 from distriage.facts.scanning import any_of, first_at, places
 from distriage.facts.spoken import install_subjects, says_no_device, subjects_of
@@ -32,7 +32,7 @@ class Platform(StrEnum):
     CPU = "cpu"  # processes that compute without a device
 
 
-_OF_SEVERAL = {"several", "nodes", "nccl", "process-group", "hosts"}  # invisible to one process
+_OF_SEVERAL = {"several", "ranks", "nodes", "nccl", "process-group", "hosts"}  # invisible to one process
 _SYSTEMS = frozenset({Platform.MACOS, Platform.WINDOWS})
 # Names that only such a device has. `torch.utils.collect_env` names ROCm, HIP and XPU on any machine.
 _WORDS: Mapping[Platform, tuple[str, ...]] = {
@@ -98,6 +98,7 @@ class Situation:
         one_process: A single process on a single device shows it.
         explained: The reporter explains the cause, according to `explains`.
         seen: Needs of checks and questions that are met, from `seen_in`.
+        features: Of frameworks, named in the title.
         subjects: The reporter's subjects, from `subjects_of` and `install_subjects`; `nvidia`: one of its cards.
     """
 
@@ -109,6 +110,7 @@ class Situation:
     one_process: bool = False
     explained: bool = False
     seen: frozenset[str] = frozenset()
+    features: tuple[str, ...] = ()
     subjects: frozenset[str] = frozenset()
 
     @property
@@ -124,7 +126,9 @@ class Situation:
             several: Whether several processes are involved; None if unsure.
         """
         serving = "serving" in means or (self.serving and "training" not in means)
-        seen = {*self.seen, "serving" if serving else "training"}
+        seen = {*self.seen}
+        if serving or "trains" in seen:
+            seen.add("serving" if serving else "training")
         if serving and self.server:
             seen.add("server")
         if several:
@@ -174,6 +178,7 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
         stated=frozenset(stated),
         server=_names_server(facts.framework, words),
         subjects=frozenset(subjects),
+        features=tuple(features_of(segments.title)),
         seen=seen_in(facts, segments, platform, library, subjects, no_device=no_device),
     )
 

@@ -35,6 +35,7 @@ class ListedIssue:
     updated_at: float = 0.0
     reason: str = ""
     github_id: int = 0
+    comments: int = 0
 
     @classmethod
     def of(cls, item: Mapping[str, Any]) -> ListedIssue | None:
@@ -56,6 +57,7 @@ class ListedIssue:
             updated_at=epoch_s(item.get("updated_at")),
             reason=str(item.get("state_reason") or ""),
             github_id=github_id(item),
+            comments=comments(item),
         )
 
 
@@ -77,6 +79,12 @@ def first_assignee(issue: Mapping[str, Any]) -> str:
 def github_id(issue: Mapping[str, Any]) -> int:
     """GitHub's own id of an issue, which is not its number; 0 if unknown."""
     given = issue.get("id")
+    return given if isinstance(given, int) and not isinstance(given, bool) else 0
+
+
+def comments(issue: Mapping[str, Any]) -> int:
+    """How many comments an issue has; 0 if unknown."""
+    given = issue.get("comments")
     return given if isinstance(given, int) and not isinstance(given, bool) else 0
 
 

@@ -26,15 +26,66 @@ _MENDS = (
         r"|causing it to |introduced (?:in|by) (?:#\d|pr |commit)|(?:probably|like it) needs to "
     ),
 )
+# A reporter who has changed the code, names its line, or heads a part of the report with the cause.
+_FOUND = (
+    (
+        *("i fixed", "i patched", "we patched", "we fixed", "patched ", "after patching", "fixed by ", "works after "),
+        *("what i found", "root cause", "analysis", "suggested fix", "proposed fix", "proposed solution", "## where"),
+        *(
+            "suggested change",
+            "why it happens",
+            "## cause",
+            "the cause is",
+            "the reason is",
+            "the current code",
+            "this ",
+        ),
+        *(
+            "line",
+            ".py",
+            ".cc",
+            ".cu",
+            ".cpp",
+            ".h",
+            "#l",
+            "the issue is that",
+            "the problem is that",
+            "the bug is that",
+        ),
+        *("be fixed ", "caused by #", "package ", "wheel ", "release "),
+    ),
+    re.compile(
+        r"(?:i|we) (?:fixed|patched)\b(?! it by up)|after patching|patched (?:it|this|locally)|caused by #\d"
+        r"|fixed by (?:chang|add|remov|replac|mov)|be fixed (?:by|with)\b|the (?:issue|problem|bug) is that"
+        r"|works after (?:chang|add|remov|replac|mov)\w{1,4} (?:the |this )?(?:line|code|`)"
+        r"|(?:what i found|root cause(?: analysis)?|analysis|(?:suggested|proposed) (?:fix|solution|change)"
+        r"|why it happens|## cause|## where)[^\S\n]{0,3}[*_:#]{0,3}[^\S\n]{0,3}(?:\n|\Z)"
+        r"|this (?:is|happens) because\b|this is due to|the current code\b|the (?:cause|reason) is (?!un|not|still)"
+        r"|(?:package|wheel|release) (?:doesn't|does not|didn't) (?:include|contain|ship)"
+        r"|\.(?:py|cc|cu|cpp|h)[`)]{0,2},?\s?(?:line \d|#l\d|:\d{2,5}(?![\d)]))"
+        r"|line \d{2,5} of `?[\w/]{1,80}\.|lines? \d{1,5}(?: to \d{1,5})?\s{1,9}in\s{1,9}[0-9a-f]{7}\b|#l\d{1,5}"
+    ),
+)
+_PATCH = ("diff --git ", "\n+++ b/", "\n@@ -")
 # It is denied, hoped or asked.
 _DOUBT = re.compile(r"n[o'’]t\b|\b(?:no|nothing|idea|great|hope|some(?:one|body)|which|what|whether|if)\b")
 # Who names places in the code and says how it comes about knows the cause.
 _CODE = re.compile(
     r"`[^`\n]{0,60}(?:\w\(|\w\.\w|::|\w_\w)[^`\n]{0,60}`|\b[\w/.-]{1,60}\.(?:py|cuh?|cc|cpp|h)\b|\b\w{2,40}\(\)|\b\w{1,30}::\w+"
 )
-_LEAST_CODE, _LEAST_MECHANISMS = 2, 2
+_LEAST_MECHANISMS, _LEAST_TOGETHER = 2, 4
 _MECHANISMS = (
-    *("because", "hence", "therefore", "assum", "instead of", "root cause", "caused by", "the reason", "which means"),
+    *(
+        "because",
+        "hence",
+        "therefore",
+        "assum",
+        "instead of",
+        "root cause",
+        "is caused by",
+        "the reason",
+        "which means",
+    ),
     *(
         "is never",
         "are never",
@@ -60,6 +111,16 @@ _MECHANISMS = (
     ),
     *("divided by", "saved in", "stored in", "leaves the", "is in `", "goes to ", "so the ", "since ", "falls back"),
     *("without checking", "without a warning", "does not check", "does not handle", "does not forward", "not honour"),
+    *("gets only", "seems not to", "does not ask", "regardless of", "whatever ", "relies on", "silently", "will miss"),
+    *(
+        "is created as",
+        "creates ",
+        "initialized per",
+        "depend on ",
+        "is needed there",
+        "unconditional",
+        "the code only",
+    ),
     *("opposite order", "wrong group", "off by one", "at least a ", "dropped"),
 )
 _CHORE = re.compile(
@@ -99,13 +160,17 @@ _BARE_WORDS: Final = 4  # beside a picture; so few say nothing
 
 def explains(segments: Segments) -> bool:
     """Whether the reporter explains the failure, or says how to fix the code."""
-    prose = _prose(segments)
+    prose = "\n".join((_prose(segments), *dict.fromkeys(segment.heading for segment in segments.all))) + "\n"
     own = folded(prose)
-    starts, pattern = _MENDS
-    if any(not stands_before(_DOUBT, own, found.start()) for found in matches_at(pattern, own, places(starts, own))):
+    if any_of(_PATCH, "\n".join(segment.text for segment in segments.all)):
         return True
-    places_in_code = len(set(_CODE.findall(prose))) + (_LEAST_CODE if segments.of(Kind.SOURCE) else 0)
-    return places_in_code >= _LEAST_CODE and sum(word in own for word in _MECHANISMS) >= _LEAST_MECHANISMS
+    for starts, pattern in (_MENDS, _FOUND):
+        begins = places(starts, own)
+        if any(not stands_before(_DOUBT, own, found.start()) for found in matches_at(pattern, own, begins)):
+            return True
+    mechanisms = sum(word in own for word in _MECHANISMS)
+    in_code = len(set(_CODE.findall(prose)))
+    return in_code > 0 and mechanisms >= _LEAST_MECHANISMS and in_code + mechanisms >= _LEAST_TOGETHER
 
 
 def tells_no_failure(segments: Segments) -> bool:

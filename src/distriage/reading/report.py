@@ -77,6 +77,11 @@ class ReadReport:
         """The project in whose tracker it was filed, if known."""
         return projects().tracker_of(self.report.id).project
 
+    @property
+    def product(self) -> str | None:
+        """The product in whose tracker it was filed, if named."""
+        return projects().tracker_of(self.report.id).product
+
     @cached_property
     def tells_no_failure(self) -> bool:
         """Whether it is a chore, a notice about security, or a picture without a word."""

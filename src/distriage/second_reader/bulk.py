@@ -13,6 +13,7 @@ from typing import Any
 from distriage.answer.findings import Findings
 from distriage.answer.verdict import FailedRecord, Verdict
 from distriage.base.errors import InputError
+from distriage.base.texts import encoding_of
 from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
 from distriage.reports.formats import is_batch
@@ -153,12 +154,16 @@ def read_answers(path: Path) -> dict[str, Any]:
         InputError: the file cannot be read, or is not a batch of answers.
     """
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open("rb") as stream:
+            encoding = encoding_of(stream.read(2))
+        with path.open(encoding=encoding) as lines:
             return read_batch(lines, str(path))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not valid UTF-8 at byte {error.start}; expected answers of a batch") from None
+        raise InputError(
+            f"{path}: not valid {error.encoding.upper()} at byte {error.start}; expected answers of a batch"
+        ) from None
 
 
 def ask(report: IssueReport, asking: Asking) -> Asked:

@@ -13,6 +13,7 @@ import torch
 from rich.console import Console
 
 from distriage.base.errors import ConfigError
+from distriage.base.texts import decoded
 from distriage.classifier import Classifier, softmax
 from distriage.model import bundle as bundles
 from distriage.model.shipped import MANIFEST
@@ -175,7 +176,7 @@ def _figures(shipped: Logits, model: TriageModel, passed: Passed, validation: Va
 
 def _describe(folder: Path, config: Config, manifest: bundles.Manifest, info: RunInfo, figures: BundleFigures) -> None:
     """Write taxonomy, figures, training data and model card; `write_gate` adds its line to the card."""
-    taxonomy = default_taxonomy_text() if config.taxonomy is None else config.taxonomy.read_text(encoding="utf-8")
+    taxonomy = default_taxonomy_text() if config.taxonomy is None else decoded(config.taxonomy.read_bytes())
     (folder / "taxonomy.toml").write_text(taxonomy, encoding="utf-8")
     document = figures.model_dump_json(indent=1, exclude_none=True)
     (folder / "metrics.json").write_text(document + "\n", encoding="utf-8")

@@ -11,13 +11,14 @@ from starlette.datastructures import QueryParams
 from distriage.base.errors import InputError
 from distriage_serving.queue.listing import Filters, list_href
 from distriage_serving.queue.visit import Visit
-from distriage_serving.store import Issue, IssueFilter, Page, Sort, StoredVerdict, place_of
+from distriage_serving.store import ASCENDING, Issue, IssueFilter, Page, Sort, StoredVerdict, place_of
 from distriage_serving.web.problem import ProblemError
 
 # Name -> filters of its address. A new view is a row here.
 VIEWS: Final[Mapping[str, Mapping[str, str]]] = {
     "Waiting": {},
     "Mine": {"assigned": "me"},
+    "Needs an answer": {"status": "needs-answer", "order": "waiting"},
     "Snoozed": {"status": "snoozed"},
     "Suggested": {"decision": "suggested"},
 }
@@ -36,8 +37,9 @@ class Tab:
 
 
 def tabs(visit: Visit, filters: Filters) -> list[Tab]:
-    """All views, each within the chosen repository and in the chosen order."""
-    kept = {key: value for key, value in filters.chosen.items() if key in {"repository", "order"}}
+    """All views, each within the chosen repository and in the chosen order, unless that is a view's own."""
+    own = {view["order"] for view in VIEWS.values() if "order" in view and view.items() <= filters.chosen.items()}
+    kept = {key: value for key, value in filters.chosen.items() if key in {"repository", "order"} and value not in own}
     views = {name: Filters({**kept, **view}) for name, view in VIEWS.items()}
     counts = visit.store.count_each([visit.issue_filter(view) for view in views.values()])
     return [
@@ -54,7 +56,7 @@ def part_of_list(visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryPara
 
     def reached(issue: Issue) -> bool:
         place = place_of(issue, sort)
-        return at is not None and (at <= place if sort == "oldest" else at >= place)
+        return at is not None and (at <= place if sort in ASCENDING else at >= place)
 
     items: list[tuple[Issue, StoredVerdict | None]] = []
     try:

@@ -139,13 +139,20 @@
     const menu = one(`[data-menu="${key}"]`);
     if (!menu || (one("#bulk") && !selectCurrent())) return;
     menu.open = true;
-    one("button:enabled, input:enabled:not([type=hidden]), select", menu)?.focus();
+    one("textarea:placeholder-shown, button:enabled, input:enabled:not([type=hidden]), select", menu)?.focus();
   }
 
   const opened = () => all(".menu[open], .fold[open]");
   function openFilters() {
     one(".fold").open = true;
     one(".panel select").focus();
+  }
+
+  async function copyQuestion() {
+    const question = one("[data-question]");
+    question.select();
+    if (navigator.clipboard) await navigator.clipboard.writeText(question.value);
+    else document.execCommand("copy"); // a page that came without TLS has no clipboard
   }
 
   function choose(number) {
@@ -172,7 +179,7 @@
   const onIssue = { j: () => follow("[data-next]"), k: () => follow("[data-previous]"), a: () => follow("[data-accept]"), d: () => follow("[data-dismiss]"),
     e: correct, o: () => openThere(document),
     Escape: () => { const menu = document.activeElement.closest("[data-menu]"); if (menu) document.activeElement.blur(); else follow("[data-list]"); } };
-  const menus = Object.fromEntries([..."lscpm"].map((key) => [key, () => openMenu(key)]));
+  const menus = Object.fromEntries([..."lscpmq"].map((key) => [key, () => openMenu(key)]));
   const onBoth = { ...menus, u: () => one("#undo").requestSubmit(), "?": showHelp };
   const keys = { ...onBoth, ...(one("[data-list]") ? onIssue : one("[data-search]") ? onList : {}) };
   const keysAct = () => localStorage.getItem("distriage-keys") !== "off";
@@ -202,6 +209,8 @@
     opened().filter((menu) => !menu.contains(event.target)).forEach((menu) => { menu.open = false; });
     if (event.target.closest("[data-help]")) showHelp();
     if (event.target.closest("[data-edit]")) correct();
+    const copy = event.target.closest("[data-copy]");
+    if (copy) copyQuestion().then(() => { copy.textContent = "Copied"; });
     const axis = event.target.closest("[data-axis] input[type=radio]")?.closest("[data-axis]");
     if (!axis) return;
     one("[data-touched]", axis).disabled = false; // also where its label was chosen already: a person says so

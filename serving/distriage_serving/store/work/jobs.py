@@ -94,6 +94,13 @@ def close_job(issue: IssueReference, installation_id: int | None) -> NewJob:
     )
 
 
+def ask_job(issue: IssueReference, installation_id: int | None) -> NewJob:
+    """Write the questions to an issue's author, or take them back."""
+    return NewJob(
+        f"ask:{issue.repository.lower()}#{issue.number}", "ask", issue.repository, issue.number, installation_id
+    )
+
+
 def command_job(issue: IssueReference, installation_id: int | None, argument: CommandArgument) -> NewJob:
     """Carry out a comment's command."""
     key = f"command:{issue.repository.lower()}#{issue.number}:{argument.comment}:{argument.at:.0f}"

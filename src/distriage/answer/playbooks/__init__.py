@@ -15,16 +15,24 @@ from distriage.answer.playbooks.books import AXES, Check, Playbook, elsewhere, p
 from distriage.facts.situation import ORDINARY, Situation
 from distriage.model.taxonomy import Taxonomy
 
-__all__ = ["AXES", "MAX_CHECKS", "Check", "Playbook", "check_for", "checks_for", "commands_of", "playbook_of"]
+__all__ = [
+    "AXES",
+    "MAX_CHECKS",
+    "Check",
+    "Playbook",
+    "check_for",
+    "checks_for",
+    "commands_of",
+    "distinct",
+    "playbook_of",
+]
 
 MAX_CHECKS: Final = 2
 
 _COMMAND = re.compile(r"`([\w./~-]+(?:\s[a-z]+\b)?)[^`]*`")
 
 
-def checks_for(
-    taxonomy: Taxonomy, labels: Mapping[str, str], situation: Situation = ORDINARY, *, generic: bool = True
-) -> list[str]:
+def checks_for(taxonomy: Taxonomy, labels: Mapping[str, str], situation: Situation = ORDINARY) -> list[str]:
     """The checks to do first, without those that need something missing from the report; none if its reporter knows the
     cause.
 
@@ -34,26 +42,14 @@ def checks_for(
     Args:
         labels: Axis id -> label, only of axes where the label is sure enough to act on.
         situation: Where the job ran, and the content of the report.
-        generic: Whether a check that fits any report may be used for lack of others.
 
     Returns:
         At most `MAX_CHECKS` sentences; none for a custom taxonomy.
     """
     books = [book for axis in AXES if axis in labels and (book := playbook_of(taxonomy, axis, labels[axis]))]
-    if not books:
-        return []
-    together = pair(labels.get("symptom"), labels.get("cause"))
-    said: list[str] = []
-    done: set[str] = set()
-    for checks in (together, *(book.checks for book in books)):
-        check = _first(checks, situation, generic=False)
-        if check is not None and check not in said and done.isdisjoint(commands_of(check)):
-            said.append(check)
-            done |= commands_of(check)
-    if not said and generic:
-        last = (_first(book.checks, situation, generic=True) for book in books)
-        said = list(filter(None, last))[:1]
-    return said[:MAX_CHECKS]
+    together = pair(labels.get("symptom"), labels.get("cause")) if books else ()
+    found = (_first(checks, situation) for checks in (together, *(book.checks for book in books)))
+    return distinct(filter(None, found))[:MAX_CHECKS]
 
 
 def check_for(
@@ -61,9 +57,18 @@ def check_for(
 ) -> str | None:
     """The one check that tells a cause apart from others, with or without the symptom; None if none fits."""
     book = playbook_of(taxonomy, "cause", cause)
-    if book is None:
-        return None
-    return _first((*pair(symptom, cause), *book.checks), situation, generic=False)
+    return None if book is None else _first((*pair(symptom, cause), *book.checks), situation)
+
+
+def distinct(checks: Iterable[str], beside: Iterable[str] = ()) -> list[str]:
+    """The checks that repeat neither one before them nor one beside them, nor a command of these."""
+    said = list(beside)
+    kept: list[str] = []
+    for check in checks:
+        if check not in said and all(commands_of(check).isdisjoint(commands_of(other)) for other in said):
+            kept.append(check)
+            said.append(check)
+    return kept
 
 
 def commands_of(check: str) -> set[str]:
@@ -71,17 +76,20 @@ def commands_of(check: str) -> set[str]:
     return set(map(str.strip, _COMMAND.findall(check)))
 
 
-def _first(checks: Iterable[Check], situation: Situation, *, generic: bool) -> str | None:
+def _first(checks: Iterable[Check], situation: Situation) -> str | None:
     """The first check whose needs are met, with its commands in the platform's terms."""
     if situation.explained:
         return None
-    fit = (check.say for check in checks if check.generic is generic and situation.seen.issuperset(check.needs))
-    return next((text for say in fit if (text := _worded(say, situation.platform))), None)
+    fit = (check.say for check in checks if situation.seen.issuperset(check.needs))
+    return next((text for say in fit if (text := _worded(say, situation))), None)
 
 
-def _worded(text: str, platform: str) -> str | None:
-    """A sentence in the terms of a platform; None if it names something that the platform lacks."""
-    words, pattern = elsewhere(platform)
+def _worded(text: str, situation: Situation) -> str | None:
+    """A sentence in the terms of a platform, with the names of features; None if it names something missing there."""
+    if "{one}" in text:
+        one, other, *_ = (*situation.features, "one feature", "the other")
+        text = text.format(one=one, other=other)
+    words, pattern = elsewhere(situation.platform)
     if any(not words[found] for found in pattern.findall(text)):
         return None
     return pattern.sub(lambda match: words[match.group()], text)

@@ -21,12 +21,10 @@ class Check(Strict):
 
     Attributes:
         needs: Needs that the report must show; names of `distriage.facts.needs`.
-        generic: It fits any report, and is said only for lack of a better one.
     """
 
     needs: tuple[str, ...]
     say: str
-    generic: bool = False
 
 
 class Playbook(Strict):
@@ -38,7 +36,7 @@ class Playbook(Strict):
         unlike: How it differs from its neighbours.
         fixes: Its usual remedies.
         ask: Questions to the reporter.
-        checks: The check to do first, by the report's content: the most particular one first.
+        checks: The check to do first, by the report's content: the most particular one first; may be empty.
         sources: Pages that the commands were checked against; may be empty.
     """
 
@@ -47,7 +45,7 @@ class Playbook(Strict):
     unlike: str
     fixes: str
     ask: tuple[str, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[Check, ...] = ()
     sources: tuple[str, ...] = ()
 
 

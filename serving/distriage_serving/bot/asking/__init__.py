@@ -1,0 +1,1 @@
+"""Questions of maintainers to authors, and the threads in which they answer."""

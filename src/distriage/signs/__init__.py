@@ -1,0 +1,1 @@
+"""Signs of a report that maintainers sort by, beside the model's axes; each needs plain words."""

@@ -1,0 +1,45 @@
+"""The signs of `signs.toml`, and one of them in a verdict. Pure except for reading the packaged list."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+
+from distriage.base.intervals import Share
+from distriage.base.validation import Strict, field
+
+
+class Sign(Strict):
+    """Something by which maintainers sort reports, beside the model's axes."""
+
+    name: str = field(description="A name of `signs.toml`, such as `regression`.")
+    says: str = field(description="One sentence, for maintainers.")
+    line: int | None = field(ge=0, description="Of the body, from 1; 0: the title; null: no one line says it.")
+
+
+class Kind(Strict):
+    """A kind of sign; its fields are those of `signs.toml`."""
+
+    says: str
+    right: int
+    of: int
+
+    @property
+    def precision(self) -> float:
+        """The share of judged reports with the sign on which it is right."""
+        return Share(self.right, self.of).value or 0.0
+
+
+@cache
+def kinds() -> Mapping[str, Kind]:
+    """Name -> kind, in the list's order."""
+    rows = tomllib.loads(resources.files(__package__).joinpath("signs.toml").read_text(encoding="utf-8"))
+    return {name: Kind.read(row) for name, row in rows.items()}
+
+
+def in_order(signs: Iterable[Sign | None]) -> list[Sign]:
+    """Signs as the list orders them, each once."""
+    found = {sign.name: sign for sign in signs if sign is not None}
+    return [found[name] for name in kinds() if name in found]
