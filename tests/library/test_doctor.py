@@ -66,6 +66,14 @@ SOUND = {
     "torchvision": "0.23.0",
     "vllm": "0.10.2",
     "transformers": "4.56.0",
+    "nvidia-cudnn-cu12": "9.10.2.21",
+    "torchaudio": "2.8.0",
+    "xformers": "0.0.32.post1",
+    "ray": "2.49.0",
+    "tokenizers": "0.22.0",
+    "huggingface-hub": "0.34.4",
+    "numpy": "2.2.6",
+    "pydantic": "2.11.7",
 }
 
 
@@ -114,6 +122,13 @@ def test_a_sound_machine_is_said_to_be_so(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "Nothing that does not fit is known." in done.stdout
     assert "NVIDIA H100 80GB HBM3" in done.stdout
+
+
+def test_a_package_that_another_one_requires_is_missed(tmp_path: Path) -> None:
+    done = doctor(environment(tmp_path / "env", {"torchvision": "0.19.0"}))
+
+    assert done.returncode == 1
+    assert "torchvision 0.19.0 requires torch 2.4.0; here it is not installed." in done.stdout
 
 
 def test_a_folder_without_packages_is_refused_in_one_line(tmp_path: Path) -> None:

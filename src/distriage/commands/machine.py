@@ -32,6 +32,7 @@ _CUDA_OF: Final = re.compile(r"cu(\d\d)(\d)\Z")
 _RUNTIME: Final = re.compile(r"nvidia-cuda-runtime(?:-cu\d\d)?")
 _NVCC: Final = re.compile(r"release (\d+\.\d+)")
 _NCCL: Final = re.compile(r"libnccl\.so\.(\d+\.\d+\.\d+)\Z")
+_ABSENT: Final = "not installed"
 _OUTSIDE: Final = frozenset({CUDA, DRIVER, COMPUTE})
 
 
@@ -136,9 +137,10 @@ def _by_requirements(machine: Machine) -> Iterator[Mismatch]:
     for package, wanted in machine.requires.items():
         version = machine.packages[package]
         for needs, specifier in wanted.items():
-            if needs in here and not fits(_version(here[needs]), specifier, default=True):
+            found = here.get(needs, _ABSENT if sys.platform == "linux" else None)
+            if found == _ABSENT or (found and not fits(_version(found), specifier, default=True)):
                 source = f"https://pypi.org/project/{package}/{version.partition('+')[0]}/"
-                yield Mismatch(package, version, needs, specifier, here[needs], source)
+                yield Mismatch(package, version, needs, specifier, found, source)
 
 
 def _by_table(machine: Machine) -> Iterator[Mismatch]:
