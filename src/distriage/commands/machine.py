@@ -117,7 +117,7 @@ def unfit(machine: Machine) -> list[Mismatch]:
 
 
 def known_problems(machine: Machine) -> list[Combination]:
-    """The known problems of these versions that no further condition decides."""
+    """The known problems of these versions that no further condition decides, and GPUs that torch is not built for."""
     torch = machine.packages.get("torch")
     gpus: Sequence[str | None] = machine.gpus or [None]
     nccl = next((version for name, version in machine.packages.items() if name.startswith("nvidia-nccl-")), None)
@@ -128,7 +128,11 @@ def known_problems(machine: Machine) -> list[Combination]:
         for gpu in dict.fromkeys(gpus)
     ]
     listed = frameworks(machine.packages)
-    certain = [one for one in combinations() if not one.mentions and not one.unless]
+    certain = [
+        one
+        for one in combinations()
+        if not one.mentions or (one.when.gpu_model and (one.when.torch or one.when.cuda) and not one.also)
+    ]
     return [one for one in certain if any(one.holds(each, listed) for each in facts)]
 
 

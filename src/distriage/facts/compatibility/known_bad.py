@@ -44,7 +44,7 @@ class Combination(Strict):
 
     Attributes:
         when: Facts that the report must state; see `known_bad.toml`.
-        mentions: Words in lower case; the report must hold one of them, if there are any.
+        mentions, also: Words in lower case; the report must hold one of each, if there are any.
         unless: Words in lower case; the report must hold none of them.
         problem: The failure; one sentence, Markdown.
         remedy: What to do about it; one sentence, Markdown.
@@ -52,6 +52,7 @@ class Combination(Strict):
 
     when: _Conditions
     mentions: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     problem: str
     remedy: str
@@ -79,7 +80,8 @@ class Combination(Strict):
 
     def concerns(self, words: str) -> bool:
         """Whether a text in lower case mentions the failure."""
-        return (not self.mentions or any_of(self.mentions, words)) and not any_of(self.unless, words)
+        is_seen = all(not wanted or any_of(wanted, words) for wanted in (self.mentions, self.also))
+        return is_seen and not any_of(self.unless, words)
 
 
 def known_bad(

@@ -142,7 +142,13 @@ def _between(versions: Mapping[str, str]) -> Iterator[Mismatch]:
             rows = [row for row in rows if not row.needs.startswith(("nvidia-", "cuda-")) and tag != "cpu"]
         for row in rows:
             if row.needs in known and not fits(known[row.needs], row.specifier, default=True):
-                yield Mismatch(package, versions[package], row.needs, row.specifier, versions[row.needs], row.source)
+                page = _page(row, version)
+                yield Mismatch(package, versions[package], row.needs, row.specifier, versions[row.needs], page)
+
+
+def _page(row: Requirement, version: Version) -> str:
+    """The page of this release; the row names that of the first one."""
+    return row.source.replace(f"/{row.first}/", f"/{version.public}/")
 
 
 def _usual_tag(rows: Sequence[Requirement]) -> str | None:
@@ -165,7 +171,7 @@ def _wrong_nccl(torch: str, loaded: str) -> Mismatch | None:
         or fits(released(nccl), row.specifier, default=True)
     ):
         return None
-    return Mismatch("torch", torch, row.needs, row.specifier, nccl, row.source)
+    return Mismatch("torch", torch, row.needs, row.specifier, nccl, _page(row, version))
 
 
 def _without_kernels(torch: str, gpu: str) -> Mismatch | None:
