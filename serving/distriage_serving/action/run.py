@@ -39,6 +39,7 @@ from distriage_serving.github.suggestions import OFF, as_suggested, list_suggest
 from distriage_serving.judging.judge import Look, look, required
 from distriage_serving.logs import without_message
 from distriage_serving.planning.markdown import code
+from distriage_serving.planning.owners import owners_of
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.signs import needs_releases, with_signs
 from distriage_serving.planning.summary import summary_of
@@ -164,7 +165,8 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         state = replace(state, known_fields=read_fields(client, reference.repository))
     plan = make_plan(verdict, state, names)
     if plan.fields and issue.as_told:
-        plan = make_plan(verdict, replace(state, fields=read_values(client, reference)), names)
+        state = replace(state, fields=read_values(client, reference))
+        plan = make_plan(verdict, state, names)
     done = Execution()
     if plan.suggestions and plan.writes:  # nothing is remembered from run to run
         listed = list_suggestions(client, reference)
@@ -184,7 +186,8 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     if done.no_suggestions is not None:
         outcome = f"\n{done.no_suggestions}.\n{outcome}"
         workflow_commands.notice(done.no_suggestions)
-    workflow_commands.write_summary(summary_of(plan, verdict, state, taxonomy, found.places) + outcome)
+    owners = owners_of(verdict, {*state.labels, *plan.labels}, config.owners, issue.created_at)
+    workflow_commands.write_summary(summary_of(plan, verdict, state, taxonomy, found.places, tuple(owners)) + outcome)
     workflow_commands.write_outputs(
         {"labels-added": json.dumps(done.labels_added, ensure_ascii=False), "prediction": verdict.model_dump_json()}
     )

@@ -31,6 +31,7 @@ from distriage_serving.github.suggestions import OFF
 from distriage_serving.judging.judge import Judge, with_answer
 from distriage_serving.judging.keeping import keep_issue
 from distriage_serving.judging.two_readers import TwoReaders, is_awaited
+from distriage_serving.planning.owners import owners_of
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.signs import needs_releases, with_signs
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
@@ -263,6 +264,7 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
         "changes": [astuple(change) for change in plan.changes],
         "dry_run": plan.dry_run,
         "configuration": config_digest(names.config),
+        "owners": list(owners_of(verdict, {*issue.state.labels, *plan.labels}, names.config.owners, issue.created_at)),
     }
     if (
         before is not None

@@ -82,11 +82,18 @@ class Issues(Database):
             session.execute(update(Issue).where(*_is(reference)).values(assignee=login.lower()))
 
     def note_thread(
-        self, reference: IssueReference, comments: int, updated_at: float, waits_since: float | None = None
+        self,
+        reference: IssueReference,
+        comments: int,
+        updated_at: float,
+        waits_since: float | None = None,
+        state: Lifecycle = "open",
     ) -> None:
         """Note how many comments an issue has; an older view changes nothing.
 
         Args:
+            state: In this view. Where it is another than the stored one, nothing changes either: the event of that
+                change is still under way, and must not look like an older one.
             waits_since: When the author, who was not waiting, began to wait; `NOBODY_WAITS`: a maintainer spoke; None:
                 neither spoke.
         """
@@ -95,7 +102,7 @@ class Issues(Database):
             values["waits_since"] = NOBODY_WAITS
         elif waits_since is not None:
             values["waits_since"] = case((Issue.waits_since == NOBODY_WAITS, waits_since), else_=Issue.waits_since)
-        this = update(Issue).where(*_is(reference), Issue.updated_at <= updated_at)
+        this = update(Issue).where(*_is(reference), Issue.updated_at <= updated_at, Issue.state == state)
         with self._session(writes=True) as session:
             session.execute(this.values(values))
 

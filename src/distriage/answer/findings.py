@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from distriage.answer.certain import by_tracker, corrected
 from distriage.answer.differential import checks_of, differential, settled
 from distriage.answer.policy import decide, likely_labels, measured_precision
-from distriage.answer.questions import missing_facts
+from distriage.answer.questions import QUOTED_ERROR, missing_facts
 from distriage.answer.verdict import (
     AxisVerdict,
     EvidenceLine,
@@ -125,7 +125,7 @@ class Findings:
             # They are bugs, with their fixes.
             similar=None if self.similar is None else list(self.similar) if _applies(decisions) else [],
             own=None if self.own is None else list(self.own),
-            signs=signs_of(self.read, self.releases),
+            signs=signs_of(self.read, self.releases, is_failure=_applies(decisions)),
         )
 
     def _axis(self, decision: Decision, ranked: Sequence[tuple[str, float]], taxonomy: Taxonomy) -> AxisVerdict:
@@ -178,10 +178,16 @@ class Findings:
             return True
         roles = {line.role for segment in read.segments.all for line in segment.lines}
         if hangs:  # the line "it hangs" does not count
-            return not roles.isdisjoint((Role.INITIATING, Role.CASCADE))
+            return "timed out initializing" in folded(read.report.body) or not roles.isdisjoint(
+                (Role.INITIATING, Role.CASCADE)
+            )
         if Role.INITIATING not in roles and not roles.isdisjoint((Role.CASCADE, Role.TEARDOWN)):
             return False  # another process failed
-        return bool(read.input.errors)
+        return (
+            bool(read.input.errors)
+            or "shows-error" in read.situation.seen
+            or bool(QUOTED_ERROR.search(read.input.text))
+        )
 
 
 def _hangs(decisions: Mapping[str, Decision], taxonomy: Taxonomy) -> bool:
