@@ -271,6 +271,7 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
         and before.digest == digest
         and before.verdict.axes == verdict.axes
         and before.verdict.own == verdict.own
+        and (before.verdict.signs or []) == (verdict.signs or [])
         and before.verdict.missing == verdict.missing
         and before.verdict.second_reading == verdict.second_reading
         and before.model == verdict.model
