@@ -1,5 +1,5 @@
 # ruff: noqa: F401, F811  # fixtures
-"""An issue's thread, read from GitHub when a person opens it, and an author's answer beside the report."""
+"""An issue's thread, read from GitHub when a person opens it; a question to an author, and the answer."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ import httpx
 import pytest
 
 from distriage.base.references import IssueReference
+from distriage.base.types import IssueReport
 from distriage_serving.github.app_auth import App
 from distriage_serving.github.thread.reading import Thread
 from distriage_serving.queue.login.desk import Desk
 from distriage_serving.queue.thread.kept import KEEP_S, MAX_KEPT, Kept
 from distriage_serving.queue.thread.routes import MAX_CHARS
-from distriage_serving.store import ASK, Act
+from distriage_serving.store import ASK, Act, Job
 
 from support.app_key import APP_ID, app_key
 from support.github import BOT, INSTALLATION, PERSON, GitHub
-from support.queue_server import Queue
+from support.queue_demo import add_issue
+from support.queue_server import Queue, csrf
 from support.queue_site import admin, site, stranger
 
 HOSTILE = "<script>window.owned=1</script> \u202egnp.exe {{7*7}} </article><img src=x onerror=window.owned=1>"
@@ -109,3 +111,42 @@ def test_the_answer_stands_below_the_report_with_its_evidence(site: Queue, admin
     _, _, answer = page.partition("The author’s answer")
     assert "exhausted on every rank.</mark>" in answer and "<script>window" not in page and "<img" not in page
     assert "One worker." not in answer
+
+
+def ask(admin: httpx.Client, number: int, text: str, repository: str = "owner/repo") -> httpx.Response:
+    fields = {"csrf": csrf(admin.get("/queue")), "what": ASK, "text": text}
+    return admin.post(f"/queue/{repository}/{number}/act", data=fields)
+
+
+def test_a_question_needs_a_text_the_app_and_an_author_who_was_not_asked(site: Queue, admin: httpx.Client) -> None:
+    site.add(10, "It fails")
+    site.add(10, "It fails", repository="owner/other")
+    assert "text: 0 characters; expected 1 to 5,000" in ask(admin, 10, " \r\n ").text
+    assert ask(admin, 10, "x" * 5001).status_code == 400
+    assert ask(admin, 10, "Which\r\nversion?").status_code == 303
+    again = ask(admin, 10, "Which one?")
+    assert again.status_code == 409 and "the author was asked already and has not answered yet" in again.text
+    assert [act.text for act in site.store.acts(IssueReference("owner/repo", 10))] == ["Which\nversion?"]
+    (job,) = [job for job in site.store.list_work(Job) if job.kind == "ask" and job.issue == 10]
+    assert job.due_at is not None and job.due_at >= site.store.clock() + 5
+    site.store.save_repository("owner/other", enabled=False)
+    assert "nobody could close the issue or ask there" in ask(admin, 10, "Which?", "owner/other").text
+    site.store.save_repository("owner/other", enabled=True)
+
+
+def test_many_authors_are_asked_each_for_the_rest(site: Queue, admin: httpx.Client) -> None:
+    verdict = site.classifier.classify(IssueReport(title="It fails", body="exhausted"))
+    assert verdict.missing
+    complete = verdict.model_copy(update={"missing": []})
+    ids = [
+        add_issue(site.store, "owner/repo", number, "It fails", "exhausted", one, site.store.clock())
+        for number, one in ((11, verdict), (12, complete))
+    ]
+    keys = [f"owner/repo#{number}@{verdict_id}" for number, verdict_id in zip((11, 12), ids, strict=True)]
+    done = admin.post("/queue/bulk", data={"csrf": csrf(admin.get("/queue")), "issue": keys, "what": ASK})
+    assert "left=1" in done.headers["location"]
+    (act,) = site.store.acts(IssueReference("owner/repo", 11))
+    assert act.text is not None and act.text.count("\n- ") == len(verdict.missing)
+    assert site.store.acts(IssueReference("owner/repo", 12)) == []
+    admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))})
+    assert not site.store.acts(IssueReference("owner/repo", 11))[0].awaits_answer

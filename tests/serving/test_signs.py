@@ -147,6 +147,24 @@ def test_the_action_sets_labels_of_signs_and_says_them(double: GitHub, runner: P
     assert asked(double) == 1
 
 
+def test_the_action_may_have_a_table_and_asks_nobody(
+    double: GitHub, act: Act, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_releases(double)
+    table = tmp_path / "releases.json"
+    update_table(table, ["owner/repo"], Client(double.token, double.url))
+    double.open("owner/repo#1", "It hangs", BODY)
+    double.files["owner/repo/.github/distriage.yml"] = SIGNS
+    assert act(releases=str(table)) == 0
+    assert "affects-latest" in double.labels("owner/repo#1") and asked(double) == 1
+    act(releases="none.json")
+    assert (
+        "none.json: not found or not readable; expected a file of `distriage releases update`"
+        in capsys.readouterr().out
+    )
+    assert asked(double) == 2
+
+
 def test_the_backtest_says_how_often_signs_are_set_and_right(
     github: GitHub, command: Command, keyword_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,10 +20,12 @@ from distriage.base.terminal import counted
 from distriage.base.types import Mode
 from distriage.classifier import Classifier
 from distriage.github.client import Client
+from distriage.github.forms import form_lines
 from distriage.github.releases import kept_releases
 from distriage.own.labels import OwnLabels
 from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.index import PastIndex, load_index
+from distriage.signs.table import read_table
 from distriage_serving.action import workflow_commands
 from distriage_serving.action.event import read_event, table, target, told_issue
 from distriage_serving.configuration.file import load_config
@@ -33,7 +35,6 @@ from distriage_serving.github.execution import Execution
 from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
 from distriage_serving.github.files import FoundConfig, find_config, is_there
-from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import ReadIssue, read_issue, read_values, under_new_names
 from distriage_serving.github.suggestions import OFF, as_suggested, list_suggestions
 from distriage_serving.judging.judge import Look, look, required
@@ -71,6 +72,7 @@ class Inputs:
         attempt: Number of the run's attempt, from 1.
         own_labels: A folder from `distriage learn`.
         past_issues: A file from `distriage past index`.
+        releases: A file from `distriage releases update`.
         config: A configuration to try in a dry run, instead of the repository's.
         second_reader: Base URL of an endpoint to ask in doubt.
         max_wait_s: Longest time to wait for rate limits, in seconds.
@@ -89,6 +91,7 @@ class Inputs:
     model: str = ""
     own_labels: str = ""
     past_issues: str = ""
+    releases: str = ""
     second_reader: str = ""
     reader_model: str = ""
     reader_calibration: str = ""
@@ -134,6 +137,7 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     if inputs.own_labels:
         classifier.own = _extra(lambda: OwnLabels(Path(inputs.own_labels), classifier.bundle), warnings)
     past = _extra(lambda: _past(inputs.past_issues, classifier), warnings) if inputs.past_issues else None
+    there = _extra(lambda: read_table(Path(inputs.releases)).releases, warnings) if inputs.releases else None
     taxonomy = classifier.bundle.taxonomy
     if not inputs.token:
         raise InputError("GITHUB_TOKEN is not set; expected the input `repo-token` with issues: write")
@@ -158,7 +162,9 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         issue = replace(issue, state=replace(issue.state, github_ids=github_ids(past, same)))
     names = resolve(config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
-    releases = kept_releases(client, reference.repository) if needs_releases(names) else ()
+    if there is None and needs_releases(names):
+        there = {reference.repository.lower(): kept_releases(client, reference.repository)}
+    releases = (there or {}).get(reference.repository.lower(), ())
     verdict = with_signs(verdict, issue.report, names, releases, issue.created_at)
     state = replace(issue.state, shared_account=True)  # with all workflows, or with whose token it is
     if any(axis.field is not None for axis in names.labelled()):
