@@ -16,7 +16,7 @@ from distriage.facts.counts import count_gpus, counts_gpus, listed_gpus
 from distriage.facts.frameworks import framework_of, frameworks_in, nameless_versions, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places
 from distriage.facts.nodes import count_nodes, speaks_of_several_nodes
-from distriage.facts.packages import torch_versions, versions_of_packages
+from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
 from distriage.facts.projects import PYTORCH, Tracker, projects
 from distriage.facts.regressions import worked_before
 from distriage.facts.scanning import Passage, Source, any_of, first_at, passage, places
@@ -31,6 +31,14 @@ _OUTPUT = (Kind.TRACEBACK, Kind.LOG)
 _TOOLS_SIGNS = ("==", "[pip3]", "[conda]", "version", "  ")
 _MOST_OWN = 4
 _Value = TypeVar("_Value", str, int)
+_ELSEWHERE_IT_WORKS = re.compile(
+    r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z"
+)
+_MOVED = re.compile(  # of a title: "breaks from 4.33.2 to 4.35.2"
+    r"\b(?:break|fail|regress|slow|broke|crash|hang)\w{0,6} (?:\w{1,12} ){0,2}from v?(?P<left>\d[\w.]{1,16}) to v?(?P<to>\d[\w.]{1,16})",
+    re.I,
+)
+_ELSEWHERE_CHARS = 100  # at most
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 # Words for an absent thing in a form: "NCCL version: N/A", "GPU models and configuration: No CUDA". For torch's build
 # "N/A" means that it could not be imported.
@@ -123,8 +131,12 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     if output.text:
         printed = versions_of_packages(output, Versions(), labelled=True)
         versions |= {fact: named for fact, named in printed.items() if not versions[fact]}
+    versions["python"] = versions["python"] or python_of_paths(output, own)
+    versions = {fact: _of_title(named, segments.title) for fact, named in versions.items()}
     named_gpus = gpu_places(stated.words)
     model = gpu_model(stated, named_gpus)
+    if model and _ELSEWHERE_IT_WORKS.search(stated.words, max(0, model[1] - _ELSEWHERE_CHARS), model[1]):
+        model = None if gpu_model(output, gpu_places(output.words)) else model  # the log is of the one that fails
     found: dict[str, tuple[str | int, Source]] = {}
     absent = _absent(stated.words) - ({"gpu_count"} if model else set())
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
@@ -238,6 +250,8 @@ def _counted(
     several = nodes is None and speaks_of_several_nodes(text.words)  # of several without a number, the sum is not known
     if per_node and not several and (total is None or per_node[0] * times > total[0]):
         counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))
+    if nodes and nodes[0] == 1 and total and not per_node:
+        counts["gpus_per_node"] = counts["gpu_count"]
     if listed := listed_gpus(text):  # a job may use only some of them
         source = text.source(listed[1])
         counts.setdefault("gpus_per_node", (listed[0], source))
@@ -253,6 +267,15 @@ def _is_on_cpu(own: Passage, stated: Passage, output: Passage, torch: Versions) 
     if any("+cpu" in version for version in torch.in_use):
         return True
     return names_cpu_only(own.words, f"{stated.words}\n{output.words}") and not counts_gpus(own.text)
+
+
+def _of_title(named: Versions, title: str) -> Versions:
+    """Of several releases the one in the title, if it names one alone."""
+    if (moved := _MOVED.search(title)) and {moved["left"], moved["to"]} <= named.in_use.keys():
+        left, to = moved["left"], moved["to"]
+        return Versions({to: named.in_use[to]}, {**named.working, left: named.in_use[left]})
+    titled = {version: source for version, source in named.in_use.items() if version in title}
+    return Versions(titled, named.working) if len(titled) == 1 < len(named.in_use) else named
 
 
 def _placed(fact: str, found: tuple[_Value, int] | None, text: Passage) -> dict[str, tuple[_Value, Source]]:
