@@ -22,7 +22,7 @@ from distriage.facts.regressions import worked_before
 from distriage.facts.scanning import Passage, Source, any_of, first_at, passage, places
 from distriage.facts.spoken import names_cpu_only
 from distriage.facts.systems import system_of
-from distriage.facts.versions import Comparison, Versions, releases
+from distriage.facts.versions import Comparison, Versions, of_title, releases
 from distriage.segments import Kind, Segment, Segments, split
 
 _OWN = (Kind.TITLE, Kind.FORM, Kind.PROSE, Kind.COMMAND, Kind.CONFIGURATION, Kind.SOURCE)
@@ -33,10 +33,6 @@ _MOST_OWN = 4
 _Value = TypeVar("_Value", str, int)
 _ELSEWHERE_IT_WORKS = re.compile(
     r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z"
-)
-_MOVED = re.compile(  # of a title: "breaks from 4.33.2 to 4.35.2"
-    r"\b(?:break|fail|regress|slow|broke|crash|hang)\w{0,6} (?:\w{1,12} ){0,2}from v?(?P<left>\d[\w.]{1,16}) to v?(?P<to>\d[\w.]{1,16})",
-    re.I,
 )
 _ELSEWHERE_CHARS = 100  # at most
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
@@ -132,7 +128,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         printed = versions_of_packages(output, Versions(), labelled=True)
         versions |= {fact: named for fact, named in printed.items() if not versions[fact]}
     versions["python"] = versions["python"] or python_of_paths(output, own)
-    versions = {fact: _of_title(named, segments.title) for fact, named in versions.items()}
+    versions = {fact: of_title(named, segments.title) for fact, named in versions.items()}
     named_gpus = gpu_places(stated.words)
     model = gpu_model(stated, named_gpus)
     if model and _ELSEWHERE_IT_WORKS.search(stated.words, max(0, model[1] - _ELSEWHERE_CHARS), model[1]):
@@ -267,15 +263,6 @@ def _is_on_cpu(own: Passage, stated: Passage, output: Passage, torch: Versions) 
     if any("+cpu" in version for version in torch.in_use):
         return True
     return names_cpu_only(own.words, f"{stated.words}\n{output.words}") and not counts_gpus(own.text)
-
-
-def _of_title(named: Versions, title: str) -> Versions:
-    """Of several releases the one in the title, if it names one alone."""
-    if (moved := _MOVED.search(title)) and {moved["left"], moved["to"]} <= named.in_use.keys():
-        left, to = moved["left"], moved["to"]
-        return Versions({to: named.in_use[to]}, {**named.working, left: named.in_use[left]})
-    titled = {version: source for version, source in named.in_use.items() if version in title}
-    return Versions(titled, named.working) if len(titled) == 1 < len(named.in_use) else named
 
 
 def _placed(fact: str, found: tuple[_Value, int] | None, text: Passage) -> dict[str, tuple[_Value, Source]]:

@@ -35,6 +35,10 @@ _OTHER_VERSION = re.compile(
 )
 _AND = re.compile(r"(?:\s?[,/&]\s?|\sand\s)v?")
 _ONLY = re.compile(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
+_MOVED = re.compile(  # of a title: "breaks from 4.33.2 to 4.35.2"
+    r"\b(?:break|fail|regress|slow|broke|crash|hang)\w{0,6} (?:\w{1,12} ){0,2}from v?(?P<left>\d[\w.]{1,16}) to v?(?P<to>\d[\w.]{1,16})",
+    re.I,
+)
 # What is said of a version that works. "Works around", "works only": not quite.
 _WORKS_BEHIND = re.compile(
     r"[`'\"*)]{0,3},?\s(?:it\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|helps|(?:solv|fix|resolv)e[sd])\b"
@@ -125,6 +129,15 @@ def joined(found: Iterable[Versions]) -> Versions:
             in_use.setdefault(version, source)
         working.update(one.working)
     return Versions(in_use, working)
+
+
+def of_title(named: Versions, title: str) -> Versions:
+    """Of several releases the one in the title, if it names one alone."""
+    if (moved := _MOVED.search(title)) and {moved["left"], moved["to"]} <= named.in_use.keys():
+        left, to = moved["left"], moved["to"]
+        return Versions({to: named.in_use[to]}, {**named.working, left: named.in_use[left]})
+    titled = {version: source for version, source in named.in_use.items() if version in title}
+    return Versions(titled, named.working) if len(titled) == 1 < len(named.in_use) else named
 
 
 def releases(versions: Iterable[str]) -> list[str]:
