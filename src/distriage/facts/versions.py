@@ -36,7 +36,8 @@ _OTHER_VERSION = re.compile(
 _AND = re.compile(r"(?:\s?[,/&]\s?|\sand\s)v?")
 _ONLY = re.compile(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
 _MOVED = re.compile(  # of a title: "breaks from 4.33.2 to 4.35.2"
-    r"\b(?:break|fail|regress|slow|broke|crash|hang)\w{0,6} (?:\w{1,12} ){0,2}from v?(?P<left>\d[\w.]{1,16}) to v?(?P<to>\d[\w.]{1,16})",
+    r"\b(?:break|fail|regress|slow|broke|crash|hang)\w{0,6} (?:\w{1,12} ){0,2}"
+    r"from v?(?P<left>\d[\w.]{1,16}) to v?(?P<to>\d[\w.]{1,16})",
     re.I,
 )
 # What is said of a version that works. "Works around", "works only": not quite.
