@@ -74,6 +74,16 @@ def test_an_answer_that_nobody_told_of_is_found_by_the_comparison(asked: Bot) ->
     assert listed(asked) and asked.github.labels(ISSUE) == [HANG]
 
 
+def test_an_answer_in_the_report_itself_brings_it_back(asked: Bot) -> None:
+    asked.github.issues[ISSUE]["body"] += "\nIt hangs, hangs and hangs."
+    asked.clock.now += 60
+    asked.github.happened(ISSUE, "renamed", AUTHOR)  # GitHub's timeline does not tell of an edited body
+    asked.issue("edited", AUTHOR)
+    asked.settle()
+    (act,) = asked.store.acts(REFERENCE)
+    assert listed(asked) and not act.awaits_answer and act.answer == "" and asked.github.labels(ISSUE) == [HANG]
+
+
 def test_another_persons_comment_is_no_answer(asked: Bot) -> None:
     asked.say("Me too.", account("else", 11))
     assert not listed(asked) and asked.stored().comments >= 1

@@ -14,6 +14,7 @@ import pytest
 from distriage.base.errors import NotFoundError, RefusedError
 from distriage.base.references import IssueReference
 from distriage.github.client import Client
+from distriage.github.forms import form_lines
 from distriage.github.releases import read_releases
 from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.action.run import Inputs, run_action
@@ -24,7 +25,6 @@ from distriage_serving.configuration.names import resolve
 from distriage_serving.github.app_auth import App
 from distriage_serving.github.executor import execute
 from distriage_serving.github.files import read_config
-from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import read_issue
 from distriage_serving.github.thread.asking import marker_of, post, take_back
 from distriage_serving.github.thread.reading import read_thread

@@ -20,6 +20,7 @@ from distriage.base.terminal import counted
 from distriage.base.types import Mode
 from distriage.classifier import Classifier
 from distriage.github.client import Client
+from distriage.github.forms import form_lines
 from distriage.github.releases import kept_releases
 from distriage.own.labels import OwnLabels
 from distriage.past.answer import github_ids, likely_duplicates
@@ -34,7 +35,6 @@ from distriage_serving.github.execution import Execution
 from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
 from distriage_serving.github.files import FoundConfig, find_config, is_there
-from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import ReadIssue, read_issue, read_values, under_new_names
 from distriage_serving.github.suggestions import OFF, as_suggested, list_suggestions
 from distriage_serving.judging.judge import Look, look, required

@@ -45,7 +45,7 @@ from distriage_serving.queue.rows import make_row, why_here
 from distriage_serving.queue.thread import routes as threads
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
-from distriage_serving.store import ASK, CLOSES, IssueFilter, Store
+from distriage_serving.store import ASK, CLOSES, IssueFilter, Page, Store
 from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
@@ -106,7 +106,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
         search=filters.chosen.get("search", ""),
         without_search=list_href(filters.without("search")),
         order=ORDERS[filters.sort],
-        count=next((tab.count for tab in shown if tab.is_current), None) or visit.store.count_issues(chosen),
+        count=next((tab.count for tab in shown if tab.is_current), None) or _count(visit, chosen, page, query),
         now=now,
         most=MAX_BULK,
         days=closing.DAYS,
@@ -128,6 +128,12 @@ def _list_page(visit: Visit, request: Request) -> Response:
         more=list_href(filters.query, {"after": page.next}) if page.next else None,
         left=int(left) if (left := query.get("left", "")).isascii() and left.isdigit() and len(left) < 5 else 0,
     )
+
+
+def _count(visit: Visit, chosen: IssueFilter, page: Page, query: QueryParams) -> int:
+    """Issues of the list; they are not searched a second time if all of them are shown."""
+    whole = page.next is None and not query.get("after")
+    return len(page.items) if whole else visit.store.count_issues(chosen)
 
 
 @router.get("/static/{name}")

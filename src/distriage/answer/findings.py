@@ -19,11 +19,13 @@ from distriage.answer.verdict import (
     MissingFact,
     SimilarIssue,
     Verdict,
+    VersionMismatch,
     VersionPair,
 )
 from distriage.base.texts import folded
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.facts.compatibility.known_bad import known_bad
+from distriage.facts.compatibility.misfits import Misfit, listed, misfits
 from distriage.facts.scanning import Source, any_of, stands_before
 from distriage.facts.situation import ATTACHMENT, Situation
 from distriage.facts.versions import Comparison
@@ -112,8 +114,11 @@ class Findings:
             version_pairs=[_version_pair(pair) for pair in facts.comparisons],
             missing=missing,
             known_problems=[
-                KnownProblem(problem=item.problem, remedy=item.remedy, source=item.source)
-                for item in known_bad(facts, report)
+                *map(_unfit, misfits(facts, read.segments)),
+                *(
+                    KnownProblem(problem=item.problem, remedy=item.remedy, source=item.source)
+                    for item in known_bad(facts, report, _packages(read))
+                ),
             ],
             checks=checks_of(decisions, taxonomy, situation, rivals),
             differential=rivals,
@@ -197,6 +202,17 @@ def _source(at: Source) -> FactSource:
 def _version_pair(pair: Comparison) -> VersionPair:
     works_at, fails_at = _source(pair.works_at), _source(pair.fails_at)
     return VersionPair(fact=pair.fact, works=pair.works, works_at=works_at, fails=pair.fails, fails_at=fails_at)
+
+
+def _packages(read: ReadReport) -> Mapping[str, str]:
+    return {name: version for name, (version, _) in listed(read.facts, read.segments).items()}
+
+
+def _unfit(one: Misfit) -> KnownProblem:
+    what, at, found_at = one.what, _source(one.at), _source(one.found_at)
+    stated = {name: value for name, value in what._asdict().items() if name != "source"}
+    mismatch = VersionMismatch(**stated, at=at, found_at=found_at)
+    return KnownProblem(problem=str(what), remedy=what.remedy, source=what.source, mismatch=mismatch)
 
 
 def _attaches(known: ReadReport) -> bool:

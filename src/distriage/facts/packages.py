@@ -28,7 +28,7 @@ _TORCH = re.compile(  # no release of torch has two digits before the first poin
 )
 _TORCH_STARTS = ("torch", "pytorch")
 _WHEEL_TAG = re.compile(r"\+cu(\d\d)(\d)\b")
-_PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{NOTE}{GAP}{VERSION}", re.I)
+_PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{NOTE}{GAP}(?=[23]\.){VERSION}", re.I)
 _PY = re.compile(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
 _PYTHON_OF_PATH = re.compile(  # /usr/lib/python3.10/site-packages/, \\Python38\\lib\\site-packages
     r"python(?:(?P<v>[23]\.\d{1,2})/(?:site-packages|dist-packages|[a-z_]{2,30}(?:/|\.py))"

@@ -36,8 +36,8 @@ _OTHER_VERSION = re.compile(
 _AND = re.compile(r"(?:\s?[,/&]\s?|\sand\s)v?")
 _ONLY = re.compile(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
 _MOVED = re.compile(  # of a title: "breaks from 4.33.2 to 4.35.2"
-    r"\b(?:break|fail|regress|slow|broke|crash|hang)\w{0,6} (?:\w{1,12} ){0,2}from v?(?P<left>\d[\w.]{1,16})"
-    r" to v?(?P<to>\d[\w.]{1,16})",
+    r"\b(?:break|fail|regress|slow|broke|crash|hang)\w{0,6} (?:\w{1,12} ){0,2}"
+    r"from v?(?P<left>\d[\w.]{1,16}) to v?(?P<to>\d[\w.]{1,16})",
     re.I,
 )
 # What is said of a version that works. "Works around", "works only": not quite.
@@ -133,12 +133,16 @@ def joined(found: Iterable[Versions]) -> Versions:
 
 
 def of_title(named: Versions, title: str) -> Versions:
-    """Of several releases the one in the title, if it names one alone."""
+    """Of several releases the one in the title, if it names one alone; `2.0.0.dev3` tells more of it than `2.0`."""
     if (moved := _MOVED.search(title)) and {moved["left"], moved["to"]} <= named.in_use.keys():
         left, to = moved["left"], moved["to"]
         return Versions({to: named.in_use[to]}, {**named.working, left: named.in_use[left]})
     titled = {version: source for version, source in named.in_use.items() if version in title}
-    return Versions(titled, named.working) if len(titled) == 1 < len(named.in_use) else named
+    if not len(titled) == 1 < len(named.in_use):
+        return named
+    begin = f"{next(iter(titled))}."
+    built = {version: at for version, at in named.in_use.items() if version.startswith(begin) and "dev" in version}
+    return Versions(built if len(built) == 1 else titled, named.working)
 
 
 def releases(versions: Iterable[str]) -> list[str]:
