@@ -1,9 +1,10 @@
-"""Every `distriage` command in README and docs exists with these options; those that need no network run."""
+"""Every command of ours in README and docs exists with these options; those that need no network run."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import typer
 
 from distriage.commands.app import build_app
+from distriage_research.commands import build_app as research
 
 from support.checkout import REPOSITORY
 from support.command_line import Command
@@ -23,12 +25,12 @@ PAGES = [
     *sorted((REPOSITORY / "docs").glob("*.md")),
 ]
 FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.M | re.S)
-INLINE = re.compile(r"`(distriage [^`\n]+)`")
+INLINE = re.compile(r"`((?:distriage|python training/research(?= [a-z])) [^`\n]+)`")
 OFFLINE = [("classify",), ("taxonomy",), ("config",)]
 
 
 def commands_in(line: str) -> list[list[str]]:
-    """The arguments of each call of `distriage` in a line of shell."""
+    """The arguments of each call of `distriage` in a line of shell; `python training/research` is `research`."""
     try:
         words = shlex.split(line, comments=True)
     except ValueError:  # not shell, such as a page's text in a block
@@ -40,6 +42,9 @@ def commands_in(line: str) -> list[list[str]]:
             begun = False
         elif begun:
             found[-1].append(word)
+        elif (before, word) == ("python", "training/research"):
+            found.append(["research"])
+            begun = True
         elif word == "distriage" and (not before or before in {"|", "&&", "-m", "run:"} or "=" in before):
             found.append([])
             begun = True
@@ -66,18 +71,19 @@ def test_commands_are_found_in_the_docs() -> None:
         ["--q"],
     ]
     names = {call[0] for _, call in CALLS if call}
-    assert {"classify", "serve", "train", "backtest", "inbox", "config", "corpus"} <= names and len(CALLS) > 40
+    assert {"classify", "serve", "train", "backtest", "inbox", "config", "research"} <= names and len(CALLS) > 40
 
 
 @cache
-def application() -> Any:
-    """The whole command line, which takes a moment to build."""
-    return typer.main.get_command(build_app())
+def application(build: Callable[[], typer.Typer]) -> Any:
+    """A whole command line, which takes a moment to build."""
+    return typer.main.get_command(build())
 
 
 @pytest.mark.parametrize(("page", "arguments"), CALLS, ids=[f"{page}: {' '.join(call)[:60]}" for page, call in CALLS])
 def test_a_command_of_the_docs_exists_with_its_options(page: str, arguments: tuple[str, ...]) -> None:
-    command, rest = application(), list(arguments)
+    experiment = arguments[:1] == ("research",)
+    command, rest = application(research if experiment else build_app), list(arguments[experiment:])
     while (known := getattr(command, "commands", None)) and rest and not rest[0].startswith("-"):
         assert rest[0] in known, f"{page}: no command {' '.join(arguments)}"
         command = known[rest.pop(0)]

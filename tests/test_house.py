@@ -62,7 +62,7 @@ FLOORS = {
     ],
     "distriage_research": [
         {"commands"},
-        {"bench", "experiments", "published", "verdicts"},
+        {"bench", "corpus", "experiments", "published", "verdicts"},
         {"needs"},
     ],
 }

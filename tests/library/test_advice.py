@@ -158,7 +158,7 @@ def test_a_hang_of_one_process_is_asked_for_in_the_singular_and_of_cpp_with_gdb(
         ("test_torch.py imports collections.Iterable", DEEPSPEED, "import-failure", ""),
         ("undefined symbol: _ZN3c10", DEEPSPEED, "import-failure", "torch"),
         ("import torch ends", DEEPSPEED, "import-failure", "torch"),
-        ("gcc stops at torch.h", DEEPSPEED, "install-failure", "os"),
+        ("gcc stops at torch.h", DEEPSPEED, "install-failure", "torch"),
         ("No matching distribution found", DEEPSPEED, "install-failure", "os"),
         ("Tasks of 2 GPUs and of 16 CPUs wait alike", RAY, "low-throughput", ""),
         ("Tasks with CUDA on my GPU are slow", RAY, "low-throughput", "gpu_model"),
@@ -199,8 +199,8 @@ def test_only_what_matters_to_the_failure_is_asked_for(text: str, identifier: st
         "With 4 GPUs over NCCL it hangs. The root cause is uninitialized memory in `step`.",
     ],
 )
-def test_who_says_what_is_wrong_is_asked_for_the_version_alone(text: str) -> None:
-    assert asked(text, DEEPSPEED, symptom="runtime-hang").keys() == {"framework_version"}
+def test_who_says_what_is_wrong_is_asked_for_nothing(text: str) -> None:
+    assert asked(text, DEEPSPEED, symptom="runtime-hang").keys() == set()
     waits = text.split(".")[0].split(":")[0]
     assert {"error", "nccl"} <= asked(waits, DEEPSPEED, symptom="runtime-hang").keys()
 

@@ -167,6 +167,11 @@ def test_an_error_quotes_little_of_what_was_sent(classifier: Classifier) -> None
     assert result["isError"] is True and len(text) <= 500 and text.isprintable()
 
 
+def test_half_an_emoji_is_read_as_everywhere(classifier: Classifier) -> None:
+    found = called(classifier, "classify", title=f"{TITLE} \ud83d", body="\ud83d \udead")
+    assert found["isError"] is False and found["structuredContent"]["axes"]
+
+
 # ---------------------------------------------------------------- protocol
 
 

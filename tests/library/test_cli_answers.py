@@ -174,6 +174,6 @@ def test_help_is_grouped_by_task(command: Command) -> None:
 
 def test_every_command_has_help(command: Command) -> None:
     shown = command("--help").out
-    for name in ("classify", "taxonomy", "bench", "train", "export", "evaluate", "corpus"):
+    for name in ("classify", "taxonomy", "bench", "train", "export", "evaluate"):
         assert name in shown
         assert command(name, "--help").code == 0

@@ -95,7 +95,7 @@ def test_metadata_gives_what_counts_on_linux() -> None:
 
 
 def test_a_report_that_lists_two_that_do_not_fit_is_told() -> None:
-    body = "It hangs.\n\n```\n$ pip list\ntorch 2.3.1\ntorchvision 0.19.0\nnumpy 1.26.4\n```"
+    body = "torchvision::nms does not exist.\n\n```\ntorch==2.3.1\ntorchvision==0.19.0\nnumpy==1.26.4\n```"
     assert of(body) == ["torchvision 0.19.0 requires torch 2.4.0; here it is 2.3.1."]
 
 

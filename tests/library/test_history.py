@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from distriage.base.errors import InputError
+from distriage.base.errors import InputError, NotFoundError
 from distriage.github.history import load_history, read_history
 from distriage.past.issue import read_issues
 
@@ -20,7 +20,12 @@ ISSUE = past_issue(1, "It fails", ["bug"])
 
 
 class OnePage:
-    """In place of `Client`: a repository with one issue."""
+    """In place of `Client`: a repository with one issue and no forms."""
+
+    api = "https://api.example.com"
+
+    def get(self, path: str, **_: object) -> None:
+        raise NotFoundError(path, 404)
 
     def pages(self, *_: object) -> Iterator[tuple[list[dict[str, Any]], None]]:
         yield [ISSUE], None

@@ -29,3 +29,43 @@ def test_the_nccl_that_vllm_brings_along_is_the_one_that_runs() -> None:
 def test_vllm_with_a_newer_nccl_is_warned_of_memory_alone(text: str, named: int) -> None:
     text = f"vLLM fails.\nvLLM Version: 0.4.2\nnvidia-nccl-cu12==2.20.5\n{text}"
     assert len(known_bad(find_facts("", text), IssueReport("", text))) == named
+
+
+@pytest.mark.parametrize(
+    ("identifier", "title", "body", "facts"),
+    [
+        ("", "x", 'File "/opt/lib/python3.7/site-packages/torch/nn.py", line 3, in f\nKeyError: 1', {"python": "3.7"}),
+        ("", "x", 'File "C:\\Python38\\lib\\site-packages\\a.py", line 3, in f\nKeyError: 1', {"python": "3.8"}),
+        ("", "x", "nccl (2.7.8-1+cuda11.0)", {"cuda": "11.0"}),
+        ("a/b#1", "Step hangs", "One Perlmutter node with 4 GPUs.", {"gpu_count": 4, "gpus_per_node": 4, "nodes": 1}),
+        ("", "x", "Two p4d.24xlarge with NCCL", {"nodes": 2}),
+        ("", "x", "DDP on 2x p4d.24xlarge", {"nodes": 2}),
+        ("", "x", "- OS (e.g., Linux): Linux", {"os": "Linux"}),
+        ("", "x", "Host Machine OS (Windows/Linux/Mac): Ubuntu 18.04", {"os": "Ubuntu 18.04"}),
+        ("", "x", "With more than one GPU it hangs.", {"gpu_count": None}),
+        ("", "x", "A single GPU was fine, DDP hangs.", {"gpu_count": None}),
+        ("", "x", "mpirun -n 2 train, see https://a.org/Multiple-GPUs-and-machines", {"gpu_count": None}),
+        ("ray-project/ray#1", "x", "Running v0.8.1 I get this.", {"framework_version": "0.8.1"}),
+        ("kubeflow/kubeflow#1", "x", "Kubeflow version: (see the bottom): 1.0.0", {"framework_version": "1.0.0"}),
+        (
+            "ray-project/ray#1",
+            "It leaks in 0.12.1",
+            "Ray 0.9 was used, then Ray 0.12.1.",
+            {"framework_version": "0.12.1"},
+        ),
+        ("apache/mxnet#1", "x", "----------Python Info----------\nVersion      : 3.6.9", {"framework_version": None}),
+        ("", "x", "```\n# torch==1.13.1\ntorch==2.1.0\n```", {"torch": "2.1.0"}),
+        ("", "x", "start with the `deepspeed` launcher", {"launcher": "deepspeed"}),
+    ],
+)
+def test_what_readers_missed_is_stated(identifier: str, title: str, body: str, facts: dict[str, object]) -> None:
+    found = find_facts(title, body, identifier)
+    assert {fact: getattr(found, fact) for fact in facts} == facts
+
+
+def test_of_a_title_that_moves_from_one_release_to_another_the_latter_fails() -> None:
+    table = "| transformers | result |\n|---|---|\n| 4.33.2 | normal |\n| 4.35.2 | IndexError |"
+    found = find_facts("ZeRO-2 breaks from 4.33.2 to 4.35.2", table, "huggingface/transformers#1")
+    assert found.framework_version == "4.35.2" and [(pair.works, pair.fails) for pair in found.comparisons] == [
+        ("4.33.2", "4.35.2")
+    ]

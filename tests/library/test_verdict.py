@@ -151,7 +151,7 @@ def test_a_sure_stage_decides_what_is_asked_for(shipped_classifier: Classifier) 
     )
     verdict = verdict_of(shipped_classifier, report, Mode.BEST)
     assert verdict.axes["stage"].label == "build-import"
-    assert [item.fact for item in verdict.missing] == ["framework_version", "os"]
+    assert [item.fact for item in verdict.missing] == ["framework_version", "cuda"]
 
 
 def test_evidence_comes_only_when_it_is_wanted(keyword_classifier: Classifier) -> None:

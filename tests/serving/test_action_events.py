@@ -88,14 +88,18 @@ def test_a_change_within_the_event_s_own_second_counts(told: GitHub, runner: Pat
     assert issue.as_told is not changed and issue.state.labels == set(told.labels(ISSUE))
 
 
-def test_a_field_that_somebody_has_filled_in_since_stays(told: GitHub, act: Act) -> None:
+@pytest.mark.parametrize("more", ["", "  fix: true\nsuggestions: perhaps\n"])
+def test_a_field_that_somebody_has_filled_in_since_stays(told: GitHub, runner: Path, act: Act, more: str) -> None:
+    told.suggesting.add("owner/repo")
+    told.issues[ISSUE]["body"] = "It hangs and hangs."  # the toy model hears no fix for sure
+    (runner / "event.json").write_text(json.dumps(told.payload("opened", ISSUE)), encoding="utf-8")
     told.issue_fields.append(issue_field(5, "Failure", "Hang", "Crash"))
-    told.files["owner/repo/.github/distriage.yml"] = (
-        "axes: {symptom: {field: Failure, labels: {hang: {enabled: false}}}}"
-    )
+    text = f"axes:\n  symptom: {{field: Failure, labels: {{hang: {{enabled: false}}}}}}\n{more}"
+    told.files["owner/repo/.github/distriage.yml"] = text
     told.fill_in(ISSUE, 5, "Crash")
     assert act(attempt="1") == 0
-    assert [one["value"] for one in told.issues[ISSUE]["issue_field_values"]] == ["Crash"] and told.written == []
+    assert [one["value"] for one in told.issues[ISSUE]["issue_field_values"]] == ["Crash"]
+    assert [one["action"] for one in told.pending(ISSUE)] == (["add_label"] if more else [])
 
 
 def test_an_issue_that_has_moved_is_not_written_to(told: GitHub, act: Act, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import update
 
 from distriage.base.references import IssueReference
-from distriage_serving.store import ASK, NOBODY_WAITS, Act, IssueFilter, Store, ask_job, reconcile_job
+from distriage.model.taxonomy import default_taxonomy
+from distriage_serving.queue.rows import make_row
+from distriage_serving.store import ASK, NOBODY_WAITS, Act, Issue, IssueFilter, Store, ask_job, reconcile_job
 
 from support import faults
 from support.bot import HANG, ISSUE, Bot, Make, bot, github, make, store
@@ -71,6 +74,16 @@ def test_an_answer_that_nobody_told_of_is_found_by_the_comparison(asked: Bot) ->
     assert listed(asked) and asked.github.labels(ISSUE) == [HANG]
 
 
+def test_an_answer_in_the_report_itself_brings_it_back(asked: Bot) -> None:
+    asked.github.issues[ISSUE]["body"] += "\nIt hangs, hangs and hangs."
+    asked.clock.now += 60
+    asked.github.happened(ISSUE, "renamed", AUTHOR)  # GitHub's timeline does not tell of an edited body
+    asked.issue("edited", AUTHOR)
+    asked.settle()
+    (act,) = asked.store.acts(REFERENCE)
+    assert listed(asked) and not act.awaits_answer and act.answer == "" and asked.github.labels(ISSUE) == [HANG]
+
+
 def test_another_persons_comment_is_no_answer(asked: Bot) -> None:
     asked.say("Me too.", account("else", 11))
     assert not listed(asked) and asked.stored().comments >= 1
@@ -112,3 +125,58 @@ def test_how_long_an_author_waits_for_a_maintainer(bot: Bot) -> None:
     bot.say("Any news?", AUTHOR)
     assert filed_at < bot.stored().waits_since < NOBODY_WAITS
     assert [issue.number for issue, _ in bot.store.list_issues(IssueFilter(), "waiting").items] == [1]
+
+
+def test_a_comment_heard_before_the_closing_hides_it_not(bot: Bot) -> None:
+    bot.issue("opened")
+    before = dict(bot.github.issues[ISSUE])
+    bot.github.edit(ISSUE, {"state": "closed", "state_reason": "completed"}, PERSON)
+    closed = bot.github.payload("closed", ISSUE, PERSON)
+    comment = bot.github.comment(ISSUE, "Thanks.", AUTHOR)
+    after = dict(bot.github.issues[ISSUE])
+    assert before["updated_at"] < after["updated_at"]
+    closed["issue"] = {**after, "updated_at": before["updated_at"]}
+    bot.deliver("issue_comment", bot.github.payload("created", ISSUE, AUTHOR, comment=comment))
+    bot.deliver("issues", closed)
+    bot.settle()
+    assert bot.stored().state == "closed"
+
+
+@pytest.mark.parametrize(
+    ("comments", "active_s", "waits_s", "said"),
+    [
+        (0, 0, None, ""),
+        (1, 9000, None, "1 comment"),
+        (1200, 60, None, "1,200 comments, active 1 minute ago"),
+        (2, 60, 3600, "2 comments, author waits 1 hour"),
+    ],
+)
+def test_a_row_says_how_the_thread_stands(
+    bot: Bot, comments: int, active_s: float, waits_s: float | None, said: str
+) -> None:
+    bot.issue("opened")
+    issue, now = bot.stored(), bot.stored().created_at + 9000
+    issue.comments, issue.updated_at = comments, now - active_s
+    issue.waits_since = NOBODY_WAITS if waits_s is None else now - waits_s
+    assert make_row(issue, None, (), default_taxonomy(), "owner/repo", "", now).thread == said
+
+
+def test_who_files_and_maintains_waits_for_nobody(bot: Bot) -> None:
+    bot.github.issues[ISSUE] |= MEMBER
+    bot.issue("opened")
+    assert bot.stored().waits_since == NOBODY_WAITS
+    comment = bot.github.comment(ISSUE, "More of it.", AUTHOR) | MEMBER
+    bot.deliver("issue_comment", bot.github.payload("created", ISSUE, AUTHOR, comment=comment))
+    bot.settle()
+    assert bot.store.count_issues(IssueFilter(needs_answer=True)) == 0
+
+
+def test_threads_of_an_earlier_version_are_counted_by_the_comparison(bot: Bot) -> None:
+    bot.issue("opened")
+    with bot.store._session(writes=True) as session:
+        session.execute(update(Issue).values(comments=-1, waits_since=NOBODY_WAITS))
+    read_before = len(bot.github.requests)
+    bot.store.put_job(reconcile_job("owner/repo", 1))
+    bot.settle()
+    assert (bot.stored().comments, bot.stored().waits_since) == (0, bot.stored().created_at)
+    assert not any(request.path.endswith("/timeline") for request in bot.github.requests[read_before:])

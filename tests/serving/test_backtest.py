@@ -12,11 +12,14 @@ import pytest
 
 from distriage.base.errors import InputError
 from distriage.base.references import RENAMED
+from distriage.base.types import FormLines
 from distriage.classifier import Classifier
+from distriage.github.history import History
 from distriage.github.listed import ListedIssue
 from distriage.model.bundle import thread_digest
 from distriage_serving.backtest import measure
 from distriage_serving.backtest.mapping import make_mapping, truth_of
+from distriage_serving.backtest.measure import Replayed
 from distriage_serving.backtest.replay import replay
 from distriage_serving.configuration.file import parse_config
 from distriage_serving.configuration.model import RepositoryConfig
@@ -253,11 +256,18 @@ def test_where_the_bot_is_silent_whatever_the_threshold_nothing_is_said(toy_copy
     seal(toy_copy, manifest, ("taxonomy.toml",))
     classifier = Classifier(toy_copy, threads=1)
     bodies = ("hangs", f"hangs {' '.join(map('w{}'.format, 'abcdefghijklmn'))}")
-    issues = [ListedIssue(number, "hangs", body, "", 0.0, (), False) for number, body in enumerate(bodies, 1)]
+    issues = tuple(ListedIssue(number, "hangs", body, "", 0.0, (), False) for number, body in enumerate(bodies, 1))
     meaning = make_mapping(RepositoryConfig(), [], classifier.bundle.taxonomy)
-    thin, full = replay(classifier, REPOSITORY, issues, meaning, frozenset(), lambda _: None).items
+
+    def replayed(forms: FormLines | None = None) -> Sequence[Replayed]:
+        history = History(issues, 0.0, complete=True, forms=forms)
+        return replay(classifier, REPOSITORY, history, meaning, frozenset(), lambda _: None).items
+
+    thin, full = replayed()
     assert not thin.said["fix"].applies and not thin.said["fix"].modes
     assert full.said["fix"].applies and full.said["fix"].modes and thin.said["symptom"].applies
+    _, of_a_form = replayed(FormLines(frozenset(), frozenset({bodies[1]})))  # nobody wrote over its line
+    assert not of_a_form.said["fix"].modes
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from distriage_serving.github.forms import FOLDER
+from distriage.github.forms import FOLDER
 
 from support.bot import ISSUE, Bot, bot, github, make, store
 from support.github import GitHub

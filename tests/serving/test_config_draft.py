@@ -84,7 +84,7 @@ def test_a_repository_gets_a_draft_that_passes_the_check(command: Command, githu
     assert done.code == 0, done.err
     file = tmp_path / "distriage.yml"
     file.write_text(done.out, encoding="utf-8")
-    assert command("config", "check", file).code == 0
+    assert "\nsuggestions: what the model is not sure of is suggested" in command("config", "check", file).out
     assert names(parse_config(done.out, "draft", TAXONOMY)) == {"bug": "bug", "runtime-hang": "hang"}
     assert all(request.method == "GET" for request in github.requests)
 

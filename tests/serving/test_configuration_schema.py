@@ -72,7 +72,7 @@ def test_check_says_valid(command: Command, tmp_path_factory: pytest.TempPathFac
     first, *lines = finished.out.splitlines()
     assert first.endswith("distriage.yml: valid")
     assert "symptom: 33 labels may be set, 3 of them named here" not in lines
-    assert [line.partition(":")[0] for line in lines] == ["distributed", "stage", "symptom"]
+    assert [line.partition(":")[0] for line in lines] == ["distributed", "stage", "symptom", "needs-triage", "comment"]
 
 
 def test_check_says_how_many_labels_would_be_created(

@@ -10,8 +10,9 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from distriage_serving.store import Act, CommandArgument, Delivery, Job, Store, 
 from support import crash
 from support.app_key import APP_ID, app_key, app_key_pem
 from support.crash_worker import Mother
+from support.databases import BOTH, fresh_postgresql
 from support.github import INSTALLATION, PERSON, GitHub
 from support.github_shapes import issue_field
 
@@ -235,25 +237,52 @@ def test_many_deliveries_many_kills_with_suggestions(store_url: str, tmp_path: P
     check(crash.crash(store_url, tmp_path, number=60, kills=3, suggestions=True))
 
 
-@pytest.mark.parametrize("undo", [False, True])
-def test_sigkill_at_any_step_asks_and_closes_once(
-    github: GitHub, keyword_classifier: Classifier, mother: Mother, empty_store: Path, undo: bool
+@pytest.fixture(params=BOTH)
+def fresh(request: pytest.FixtureRequest, empty_store: Path) -> Callable[[], AbstractContextManager[Store]]:
+    """Makes stores with nothing in them."""
+    if request.param == "sqlite":
+        return partial(a_store, empty_store)
+    server, template = (request.getfixturevalue(name) for name in ("postgresql_server", "empty_postgresql"))
+
+    @contextmanager
+    def on_postgresql() -> Iterator[Store]:
+        with fresh_postgresql(server, template) as url, Store.open(url) as store:
+            yield store
+
+    return on_postgresql
+
+
+@pytest.mark.parametrize("case", ["stands", "undone", "refused"])
+def test_sigkill_at_any_step_does_each_act_once(
+    github: GitHub,
+    keyword_classifier: Classifier,
+    mother: Mother,
+    fresh: Callable[[], AbstractContextManager[Store]],
+    case: str,
 ) -> None:
-    """Asked, snoozed, then closed as completed; or the question is taken back after the worker died."""
+    """Asked, snoozed, assigned, closed as completed. The question is also taken back after the worker died, or GitHub
+    refuses it.
+    """
     issue = IssueReference("owner/repo", 1)
     step, survived = 0, False
+    github.roles["mia"] = "write"
     while not survived:
-        step += 1
-        github.open(ISSUE, "It hangs", "hangs hangs hangs")
+        github.open(ISSUE, "It hangs", "hangs hangs hangs", locked=case == "refused")
         for known in (github.timelines, github.repository_labels, github.tokens):
             known.clear()
-        with a_store(empty_store) as store:
+        with fresh() as store:
+            step += 1 if store.is_sqlite and case == "stands" else 4
             worker = a_worker(store, github, keyword_classifier)
             deliver(store, github, "opened", "issues")
             while worker.step():
                 pass
             now = store.clock()
-            made = (("ask", {"text": "Which version?"}), ("snooze", {"until": now + 86400}), ("completed", {}))
+            made: tuple[tuple[str, dict[str, Any]], ...] = (
+                ("ask", {"text": "Which version?"}),
+                ("snooze", {"until": now + 86400}),
+                ("assign", {"assignee": "mia"}),
+                ("completed", {}),
+            )
             for what, more in made:
                 store.add_act(Act(repository="owner/repo", number=1, what=what, who="mia", at=now, **more))
             store.put_job(ask_job(issue, INSTALLATION))
@@ -263,15 +292,20 @@ def test_sigkill_at_any_step_asks_and_closes_once(
             assert survived or exit_code == -signal.SIGKILL
             later = store.clock() + 10
             store.clock = lambda: later  # noqa: B023
-            if undo:
+            if case == "undone":
                 store.undo_act(store.acts(issue)[-1])
                 store.put_job(ask_job(issue, INSTALLATION))
             while worker.step():
                 pass
+            acts = {act.what: act for act in store.acts(issue)}
             asked = [text for text in github.comments(ISSUE) if "distriage:ask" in text]
-            assert len(asked) == (0 if undo else 1), step
+            assert len(asked) == acts["ask"].carried_out == (case == "stands"), step
+            assert (acts["ask"].refused is not None) == (case == "refused"), step
             closed = [event for event in github.timelines[ISSUE] if event["event"] == "closed"]
             assert github.issues[ISSUE]["state"] == "closed" and len(closed) == 1, step
-            assert [act.carried_out for act in store.acts(issue)] == [True, False, not undo], step
-            assert [act.refused for act in store.acts(issue)] == [None] * 3, step
+            assert [person["login"] for person in github.issues[ISSUE]["assignees"]] == ["mia"], step
+            assert acts["completed"].carried_out and acts["assign"].carried_out, step
+            assert [acts[what].refused for what in ("completed", "assign", "snooze")] == [None] * 3, step
+            known_issue = store.get_issue("owner/repo", 1)
+            assert known_issue is not None and (known_issue.state, known_issue.assignee) == ("closed", "mia"), step
     assert step > 10

@@ -14,6 +14,8 @@ import pytest
 from distriage.base.errors import NotFoundError, RefusedError
 from distriage.base.references import IssueReference
 from distriage.github.client import Client
+from distriage.github.forms import form_lines
+from distriage.github.releases import read_releases
 from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.action.run import Inputs, run_action
 from distriage_serving.backfill.run import BackfillOptions, issues_of
@@ -23,8 +25,9 @@ from distriage_serving.configuration.names import resolve
 from distriage_serving.github.app_auth import App
 from distriage_serving.github.executor import execute
 from distriage_serving.github.files import read_config
-from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import read_issue
+from distriage_serving.github.thread.asking import marker_of, post, take_back
+from distriage_serving.github.thread.reading import read_thread
 from distriage_serving.github.timeline import find_own_comment
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.plan import make_plan
@@ -45,8 +48,10 @@ from support.described_github import (
     READ_FORM,
     READ_FRESH,
     READ_ISSUE,
+    RELEASES,
     SET_TYPE,
     SWEEP,
+    TAKE_BACK,
     TAKE_OFF,
     WHO_AM_I,
     WRITE,
@@ -65,6 +70,7 @@ from support.execution import TYPED
 from support.faults import Fault, Trouble
 from support.github import INSTALLATION, PERSON, GitHub
 from support.github_description import Prism
+from support.github_shapes import TIME, release
 from support.verdicts import make_verdict
 
 TAXONOMY = default_taxonomy()
@@ -126,6 +132,32 @@ def test_the_own_comment_looked_for(double: GitHub, client: Client, repository: 
     assert sent(double) == WHO_AM_I | LIST_COMMENTS
 
 
+def test_a_question_asked_and_taken_back(double: GitHub, client: Client, repository: str) -> None:
+    double.open(f"{repository}#1", "It hangs")
+    issue, marker = IssueReference(repository, 1), marker_of(1, "Which version?")
+    for _ in range(2):
+        post(client, issue, "Which version?", marker)
+    assert [Marker.read(text) for text in double.comments(f"{repository}#1")] == [marker]
+    for _ in range(2):
+        take_back(client, issue, marker)
+    assert double.comments(f"{repository}#1") == []
+    assert sent(double) == WHO_AM_I | LIST_COMMENTS | {f"POST {ISSUE}/comments"} | TAKE_BACK
+
+
+def test_a_thread(double: GitHub, client: Client, repository: str) -> None:
+    double.open(f"{repository}#1", "It hangs", comments=23, assignees=[PERSON])
+    for number in range(1, 24):
+        double.comment(f"{repository}#1", f"comment {number}", PERSON)
+    double.name_in_change(f"{repository}#1", 2, "Set the timeout", merged=True)
+    double.name_in_change(f"{repository}#1", 3, "Say more", merged=False)
+    thread = read_thread(client, IssueReference(repository, 1))
+    assert [comment.body for comment in thread.comments] == [f"comment {number}" for number in range(14, 24)]
+    assert thread.count == 23 and thread.assignees == (PERSON["login"],)
+    found = [(change.reference, change.title, change.state) for change in thread.changes]
+    assert found == [(f"{repository}#2", "Set the timeout", "merged"), (f"{repository}#3", "Say more", "open")]
+    assert len(double.requests) == 4
+
+
 def test_pages(double: GitHub, client: Client, repository: str) -> None:
     double.open(f"{repository}#1", "A hang", "It hangs.")
     double.define(repository, *(f"label {number}" for number in range(120)))
@@ -178,6 +210,12 @@ def test_classify_an_issue(
     double.open(f"{repository}#1", "Training hangs", "It hangs and hangs after a timeout.")
     assert command("classify", "--issue", f"{repository}#1", "--model", keyword_bundle, "--json").code == 0
     assert sent(double) == {f"GET {ISSUE}"}
+
+
+def test_releases(double: GitHub, client: Client, repository: str) -> None:
+    double.releases[repository] = [release(repository, "v1.1.0", None), release(repository, "v1.0.0", TIME)]
+    assert [one.tag for one in read_releases(client, repository)] == ["v1.0.0"]
+    assert sent(double) == RELEASES
 
 
 def test_the_action(double: GitHub, prism: Prism, repository: str, keyword_bundle: Path) -> None:
@@ -258,11 +296,11 @@ def test_the_sweep(double: GitHub, prism: Prism) -> None:
 # ---------------------------------------------------------------- does Prism see at all?
 
 
-@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in READ_CONFIG | READ_FORM])
+@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in READ_CONFIG | READ_FORM | TAKE_BACK])
 def test_an_answer_that_github_does_not_give_is_seen(
     double: GitHub, prism: Prism, repository: str, operation: str
 ) -> None:
-    """Otherwise a schema that Prism cannot read would pass everything."""
+    """Otherwise a schema that Prism cannot read would pass everything. A deleted comment's answer is empty."""
     method, path = fill(operation, repository)
     seen = []
     for wrong in ([{"id": "one"}], {"id": "one"}):

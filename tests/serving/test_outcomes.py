@@ -116,10 +116,17 @@ def test_the_back_test_counts_types_and_compares_them_with_those_that_people_set
     assert "symptom: labels or types of 1 of 1 issues, right in 100% of 1 (mode balanced)" in done.out
 
 
-def test_config_check_names_types(command: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize("comment", ["comment: true", "ask-for-environment: true", "name-duplicates: true"])
+def test_config_check_names_all_that_may_be_written(command: Command, tmp_path: Path, comment: str) -> None:
     file = tmp_path / "distriage.yml"
-    file.write_text("axes: {kind: {only-listed: true, labels: {bug: {enabled: false, type: Bug}}}}\n", encoding="utf-8")
-    assert "kind: 0 labels may be set, 0 of them named here; issue types: Bug" in command("config", "check", file).out
+    axes = "axes: {kind: {only-listed: true, field: Sort, labels: {bug: {enabled: false, type: Bug}}}}\n"
+    file.write_text(f"{axes}needs-triage: look\nsuggestions: all\n{comment}\n", encoding="utf-8")
+    assert [line.split("; it mails")[0] for line in command("config", "check", file).out.splitlines()[1:]] == [
+        "kind: 0 labels may be set, 0 of them named here; issue types: Bug; issue field: Sort",
+        "needs-triage: look, where no axis is sure",
+        "comment: one on each issue where there is something to say",
+        "suggestions: all is suggested on GitHub, for a person to approve or dismiss",
+    ]
 
 
 # ---------------------------------------------------------------- 2: an act is done once GitHub says so

@@ -13,18 +13,21 @@ pytest.importorskip("playwright", reason="needs playwright: pip install 'distria
 from playwright.sync_api import expect
 
 from distriage.answer.feedback import own_label
+from distriage.answer.verdict import FirstReading
 from distriage.base.types import IssueReport, Outcome
 from distriage.own.answer import OwnLabel
 
-from support.queue_browser import OpenPage, browser, choose_filter, open_page, page, site
+from support.queue_browser import ColorScheme, OpenPage, browser, open_page, page, site
 from support.queue_demo import add_issue
 from support.queue_server import Queue
 from support.waiting import until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
+LOG = "2024-01-01 00:00:00 [rank0]: RuntimeError: memory exhausted " + "x" * 3000
 SCREENS = {"laptop": (1280, 800), "wide": (1920, 1080), "phone": (390, 844)}
+SCHEMES: dict[ColorScheme, dict[str, Any]] = {"light": {}, "dark": {"runOnly": ["color-contrast"]}}  # axe's options
 # What Accept would store and a person sees: axis -> name of the label. A name that something covers is not seen.
 SEEN = """() => {
     const inSight = (element) => {
@@ -48,9 +51,8 @@ SEEN = """() => {
 
 def show(open_page: OpenPage, path: str, screen: str) -> Page:
     """A page on a screen."""
-    page = open_page(path)
     width, height = SCREENS[screen]
-    page.set_viewport_size({"width": width, "height": height})
+    page = open_page(path, width=width, height=height)
     page.wait_for_load_state("networkidle")
     return page
 
@@ -68,45 +70,139 @@ def add_certain(site: Queue, number: int, labels: int = 2) -> None:
     add_issue(site.store, "Owner/Repo", number, report.title, report.body, verdict, time.time() - 60)
 
 
+@pytest.fixture(scope="module")
+def many(site: Queue) -> None:
+    """More issues than one page of the list holds; of the first, two readers differ."""
+    verdict = site.classifier.classify(IssueReport(title="exhausted timeout", body=""))
+    first = FirstReading(outcome=Outcome.APPLY, label="hang", probability=0.5)
+    differ = {**verdict.axes, "symptom": verdict.axes["symptom"].model_copy(update={"first_reading": first})}
+    verdict = verdict.model_copy(update={"axes": differ})
+    add_issue(site.store, "Owner/Repo", 8999, "exhausted timeout", "", verdict, time.time() - 60)
+    site.add(9000, "exhausted timeout " * 9, LOG)
+    site.multiply(9000, 60)
+
+
+def press_or_click(page: Page, target: Locator, hand: str) -> None:
+    """Follow a link or press a button: with the mouse, or by going to it with Tab."""
+    if hand == "mouse":
+        return target.click()
+    for _ in range(80):
+        if target.evaluate("element => element === document.activeElement"):
+            return page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not lead to {target}")
+
+
+def check_page(page: Page, width: int, *, with_axe: bool = False) -> None:
+    """Nothing sticks out at the side; in both schemes, axe has nothing to complain of."""
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    if not with_axe:
+        return
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python: pip install 'distriage[dev]'"
+    )
+    for scheme, options in SCHEMES.items():
+        page.emulate_media(color_scheme=scheme)
+        found = axe.Axe().run(page, options=options).response["violations"]
+        assert [(rule["id"], [node["html"][:200] for node in rule["nodes"]]) for rule in found] == [], scheme
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.filterwarnings("ignore")  # of axe's package, about itself
+@pytest.mark.parametrize("hand", ["keys", "mouse"])
 @pytest.mark.parametrize("screen", SCREENS)
-@pytest.mark.parametrize("opened", [None, "kind", "symptom", "fix"])
-def test_whatever_accept_stores_is_in_sight(site: Queue, open_page: OpenPage, screen: str, opened: str | None) -> None:
-    number = 100 + 10 * list(SCREENS).index(screen) + len(opened or "")
-    add_certain(site, number)
-    page = show(open_page, f"/queue/owner/repo/{number}", screen)
-    expect(page.locator("[data-axis][open]")).to_have_count(0)
-    if opened:
-        page.locator(f"[data-axis={opened}] summary").click()
-    expect(page.locator("[data-accept]")).to_be_in_viewport(ratio=1)
-    seen: dict[str, Any] = page.evaluate(SEEN)
-    page.keyboard.press("a")
-    until(lambda: site.status(number) == "accepted")
-    stored = {own_label(axis) or axis: label for axis, label in site.standing(number).items()}
-    assert stored.keys() == seen.keys() and len(stored) == len(site.classifier.bundle.taxonomy.axes) + 2
-
-
-@pytest.mark.parametrize(("screen", "least"), [("laptop", 14), ("wide", 22)])
-def test_the_list_shows_many_issues_one_line_a_cell(site: Queue, open_page: OpenPage, screen: str, least: int) -> None:
-    site.add(200, "exhausted timeout " * 9)
-    site.multiply(200, 40)
+def test_everything_works_on_any_screen_by_keys_and_by_mouse(
+    site: Queue, open_page: OpenPage, screen: str, hand: str
+) -> None:
+    keys, (width, height), who = hand == "keys", SCREENS[screen], f"{screen}-{hand}"
+    first = 100 * (1 + 2 * list(SCREENS).index(screen) + keys)
+    for number in range(first, first + 3):
+        site.add(number, "exhausted timeout", age_s=60, author=who)
     page = show(open_page, "/queue", screen)
-    height = SCREENS[screen][1]
-    bottoms = page.locator("[data-row]").evaluate_all("rows => rows.map(row => row.getBoundingClientRect().bottom)")
-    assert sum(bottom <= height for bottom in bottoms) >= least
+
+    # the room of the list, and why an issue stands there
+    rows = page.locator("[data-row]").evaluate_all("rows => rows.map(row => row.getBoundingClientRect().toJSON())")
+    if screen == "phone":
+        assert rows[0]["top"] <= 240
+        expect(page.get_by_label("Symptom")).to_be_hidden()
+    assert sum(row["bottom"] <= height for row in rows) >= {"laptop": 14, "wide": 22, "phone": 1}[screen]
+    expect(page.locator(".issue .reason").first).to_be_visible()
     expect(page.locator(".bulk")).to_be_hidden()
-    page.keyboard.press("j")
-    page.keyboard.press("x")
+    check_page(page, width)
+
+    # all that match, which is not accepted unseen, and is asked about
+    count = int(page.locator("#results").get_attribute("data-count") or 0)
+    whole, asked = page.locator("[data-whole]"), list[str]()
+    page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    if keys:
+        for key in "jx":
+            page.keyboard.press(key)
+        whole.focus()
+        page.keyboard.press("Space")
+        for key in "s1":
+            page.keyboard.press(key)
+    else:
+        page.locator("[data-row] input").first.check()
+        whole.check()
+        page.locator(".menu[data-menu=s] summary").click()
+        page.get_by_role("button", name="a day").click()
+    assert asked == [f"Snooze {count} issues (a day)?"] and count > 60
+    expect(page.locator("[data-selected]")).to_have_text(f"{count} selected")
+    expect(page.locator("[data-seen]")).to_be_disabled()
     expect(page.locator(".bulk")).to_be_in_viewport(ratio=1)
+    check_page(page, width)
 
+    # a view, then a filter
+    page.goto(page.url)
+    press_or_click(page, page.locator(".views a", has_text="Snoozed"), hand)
+    page.wait_for_url("**/queue?status=snoozed")
+    if keys:
+        page.keyboard.press("f")
+        page.locator(".panel [name=author]").focus()
+        page.keyboard.type(who)
+        page.keyboard.press("Enter")
+    else:
+        page.locator(".fold summary").click()
+        page.locator(".panel [name=author]").fill(who)
+        page.get_by_role("button", name="Filter", exact=True).click()
+    page.wait_for_url(f"**author={who}**")
+    press_or_click(page, page.locator(".set-filters a", has_text="Status"), hand)
+    page.wait_for_url(lambda url: "status" not in url)
+    expect(page.locator("[data-row]")).to_have_count(3)
 
-def test_on_a_phone_filters_are_folded_and_the_first_issue_is_near(site: Queue, open_page: OpenPage) -> None:
-    site.add(300, "exhausted timeout")
-    page = show(open_page, "/queue", "phone")
-    first = page.locator("[data-row]").first.bounding_box()
-    assert first is not None and first["y"] <= 240
-    expect(page.get_by_label("Symptom")).to_be_hidden()
-    choose_filter(page, "Symptom", "oom")
-    page.wait_for_url("**symptom=oom**")
+    # an edit of several
+    if keys:
+        for key in "jxjxm1":
+            page.keyboard.press(key)
+    else:
+        for place in (0, 1):
+            page.locator("[data-row] input").nth(place).check()
+        page.locator(".menu[data-menu=m] summary").click()
+        page.locator(".menu[data-menu=m] button").first.click()
+    expect(page.locator(".toast")).to_contain_text("Assigned to")
+    expect(page.locator(".issue .meta", has_text="for default")).to_have_count(2)
+    check_page(page, width, with_axe=keys)  # with few rows: axe looks at each element
+
+    # whatever Accept stores is in sight, whichever axis is open
+    add_certain(site, number := first + 50)
+    page = show(open_page, f"/queue/owner/repo/{number}", screen)
+    expect(page.locator(".reason")).to_be_visible()
+    expect(page.locator("[data-axis][open]")).to_have_count(0)
+    check_page(page, width, with_axe=keys)
+    seen: list[dict[str, Any]] = [page.evaluate(SEEN)]
+    for axis in page.locator("[data-axis]").all():
+        page.keyboard.press("e") if keys else axis.locator("summary").click()
+        expect(axis).to_have_attribute("open", "")
+        expect(page.locator("[data-accept]")).to_be_in_viewport(ratio=1)
+        seen.append(page.evaluate(SEEN))
+    page.keyboard.press("a") if keys else page.locator("[data-accept]").click()
+    until(lambda: site.status(number) == "accepted")
+    stored = {own_label(axis) or axis for axis in site.standing(number)}
+    assert all(part.keys() == stored for part in seen)
+    assert len(stored) == len(site.classifier.bundle.taxonomy.axes) + 2
+
+    page = show(open_page, "/queue/charts", screen)
+    check_page(page, width, with_axe=keys)
 
 
 def test_a_decision_moves_no_row(site: Queue, open_page: OpenPage) -> None:
@@ -121,22 +217,32 @@ def test_a_decision_moves_no_row(site: Queue, open_page: OpenPage) -> None:
     assert page.evaluate(top) == before
 
 
+KEYSTROKES = {"a": "accepted", "s2": "snooze", "c2": "not_planned", "p7\n": "duplicate"}
+
+
 @pytest.mark.parametrize(
-    ("keys", "status"),
-    [("a", "accepted"), ("s2", "snoozed"), ("c2", "not_planned"), ("p7\n", "duplicate"), ("e2a", "corrected")],
+    ("place", "keys", "status"),
+    [
+        *(("issue", keys, status) for keys, status in {**KEYSTROKES, "e2a": "corrected"}.items()),
+        *(("list", keys, status) for keys, status in {**KEYSTROKES, "lh\n": "corrected"}.items()),
+    ],
 )
-def test_keystrokes_that_a_decision_takes(site: Queue, open_page: OpenPage, keys: str, status: str) -> None:
-    number = 400 + len(status)
+def test_keystrokes_that_a_decision_takes(site: Queue, open_page: OpenPage, place: str, keys: str, status: str) -> None:
+    number = 4000 + 20 * (place == "list") + "ascpel".index(keys[0])
     site.add(7, "segfault", state="open")
-    site.add(number, "exhausted timeout")
-    page = show(open_page, f"/queue/owner/repo/{number}", "laptop")
+    site.add(number, "exhausted timeout", author=f"author-{number}")
+    if place == "list":
+        page = show(open_page, f"/queue?author=author-{number}", "laptop")
+        page.keyboard.press("j")  # to the row
+    else:
+        page = show(open_page, f"/queue/owner/repo/{number}", "laptop")
     for key in keys:
         page.keyboard.press(key.replace("\n", "Enter"))
-    page.wait_for_url(lambda url: f"/{number}" not in url)
+    expect(page.locator(".toast")).to_contain_text(f"#{number}")
     issue = site.store.get_issue("owner/repo", number)
     assert issue is not None
     acts = [act.what for act in site.store.acts(issue.reference)]
-    assert issue.status == status or acts == [{"snoozed": "snooze"}.get(status, status)]
+    assert issue.status == status or acts == [status]
 
 
 def test_without_the_app_decisions_stay_here_and_closing_is_off(site: Queue, open_page: OpenPage) -> None:

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from distriage.classifier import Classifier
 from distriage_serving.app import create_app
-from distriage_serving.queue.demo.serve import fill
+from distriage_serving.queue.demo.fill import demo_reports, fill
 from distriage_serving.queue.report.rendered import MAX_FRONT_MATTER, fenced, render
 from distriage_serving.settings import load_settings
 
@@ -70,6 +70,6 @@ def test_an_empty_queue_says_how_to_fill_it_and_a_demo_does(keyword_classifier: 
     with queue(keyword_classifier, tmp_path) as opened, visitor(opened) as client:
         log_in(client)
         assert "distriage backfill OWNER/REPO --dry-run" in client.get("/queue").text
-        fill(opened.store, keyword_classifier)
+        fill(opened.store, keyword_classifier, demo_reports())
         page = client.get("/queue?repository=demo/trainer").text
     assert "Training hangs in the first all_reduce" in page and "Decisions stay here" in page

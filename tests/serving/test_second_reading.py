@@ -15,6 +15,7 @@ import pytest
 
 from distriage.base.errors import ConfigError
 from distriage.classifier import Classifier
+from distriage.github.forms import FOLDER
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
 from distriage_serving.judging.judge import LocalJudge
@@ -100,6 +101,14 @@ def test_labels_come_at_once_and_the_second_readers_are_added(opened: Open, doub
     }
     assert len(double.bodies) == 2  # a label that would be given is asked about twice
     assert {job.state for job in bot.store.list_work(Job) if job.kind != "sweep"} == {"done"}
+
+
+def test_the_question_leaves_out_the_lines_of_the_repositorys_forms(opened: Open, double: Double) -> None:
+    bot = opened()
+    bot.github.files[f"owner/repo/{FOLDER}/bug.md"] = "Name the captain of the ship."
+    bot.github.issues[ISSUE]["body"] = f"Name the captain of the ship.\n{BODY}"
+    bot.issue("opened")
+    assert double.bodies and not any("captain" in str(body) for body in double.bodies)
 
 
 def test_an_answer_is_kept_and_joined_anew(opened: Open, double: Double) -> None:

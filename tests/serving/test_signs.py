@@ -6,15 +6,20 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 
 from distriage.answer.verdict import Verdict
+from distriage.base.errors import InputError
+from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github import releases as releases_of_day
 from distriage.github.client import Client
 from distriage.github.releases import Release, kept_releases
 from distriage.signs.kinds import Sign, kinds
+from distriage.signs.table import update_table
 from distriage_serving.configuration.names import resolve
+from distriage_serving.judging.process import load_classifier
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.signs import with_signs
 from distriage_serving.planning.types import Plan
@@ -26,6 +31,9 @@ from support.configurations import parse, problems
 from support.faults import Trouble
 from support.github import GitHub
 from support.plans import TAXONOMY, config, state
+from support.queue_demo import add_issue
+from support.queue_server import Queue, csrf
+from support.queue_site import admin, site, stranger
 from support.signs import BODY, SIGNS, asked, with_releases
 from support.verdicts import make_verdict
 
@@ -131,11 +139,30 @@ def test_releases_that_github_refuses_are_not_asked_for_again_that_day(github: G
 def test_the_action_sets_labels_of_signs_and_says_them(double: GitHub, runner: Path, act: Act) -> None:
     with_releases(double)
     double.open("owner/repo#1", "It hangs", BODY)
-    double.files["owner/repo/.github/distriage.yml"] = SIGNS
+    double.files["owner/repo/.github/distriage.yml"] = f"{SIGNS}owners: {{regression: [carol]}}\n"
     assert act() == 0
+    assert "**Owners**: `carol` (`regression`)" in summary(runner)
     assert json.loads(outputs(runner)["labels-added"])[1:] == ["kind/regression", "affects-latest"]
     assert "- `regression`: `Worked in 1.2.3, fails in 1.3.0.`" in summary(runner)
     assert asked(double) == 1
+
+
+def test_the_action_may_have_a_table_and_asks_nobody(
+    double: GitHub, act: Act, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_releases(double)
+    table = tmp_path / "releases.json"
+    update_table(table, ["owner/repo"], Client(double.token, double.url))
+    double.open("owner/repo#1", "It hangs", BODY)
+    double.files["owner/repo/.github/distriage.yml"] = SIGNS
+    assert act(releases=str(table)) == 0
+    assert "affects-latest" in double.labels("owner/repo#1") and asked(double) == 1
+    act(releases="none.json")
+    assert (
+        "none.json: not found or not readable; expected a file of `distriage releases update`"
+        in capsys.readouterr().out
+    )
+    assert asked(double) == 2
 
 
 def test_the_backtest_says_how_often_signs_are_set_and_right(
@@ -155,3 +182,33 @@ def test_the_backtest_says_how_often_signs_are_set_and_right(
     assert "affects-latest: label affects-latest on 1 of 3 issues" in done.out
     page = " ".join((tmp_path / "backtest.html").read_text(encoding="utf-8").split())
     assert "<th>regression</th><td><bdi>kind/regression</bdi></td><td>2 of 3</td>" in page and "1 of 2" in page
+
+
+# ---------------------------------------------------------------- the queue
+
+
+def test_the_queue_shows_signs_and_takes_reviews_of_their_labels(site: Queue, admin: httpx.Client) -> None:
+    names = resolve(config("signs: {regression: kind/regression}"), TAXONOMY)
+    report = IssueReport("It hangs", BODY, "Owner/Repo#81")
+    verdict = with_signs(site.classifier.classify(report), report, names)
+    verdict_id = add_issue(site.store, "Owner/Repo", 81, report.title, report.body, verdict, 1_700_000_000.0)
+    page = admin.get("/queue/owner/repo/81")
+    assert "<strong>regression</strong> Worked in 1.2.3, fails in 1.3.0." in page.text
+    assert 'name="own" value="kind/regression" checked' in page.text
+    wrong = {"csrf": csrf(page), "action": "accept", "verdict": str(verdict_id), "own-before": "kind/regression"}
+    assert admin.post("/queue/owner/repo/81", data=wrong).status_code == 303
+    assert site.standing(81)["own:kind/regression"] is None
+    site.store.undo_reviews(*(row.id for row in site.store.reviews(issue=IssueReference("owner/repo", 81))))
+    assert "own:kind/regression" not in site.standing(81)
+
+
+def test_the_server_holds_versions_against_a_table(github: GitHub, keyword_bundle: Path, tmp_path: Path) -> None:
+    with_releases(github)
+    table = tmp_path / "releases.json"
+    update_table(table, ["owner/repo"], Client(github.token, github.url))
+    classifier = load_classifier(str(keyword_bundle), 1, None, "INFO", table)
+    (sign,) = classifier.classify(IssueReport("It hangs", "repo 1.2.3 hangs", "owner/repo#1")).signs or ()
+    assert (sign.name, sign.says) == ("old-version", "States 1.2.3; 1.4.0 was out.")
+    table.write_text("{}")
+    with pytest.raises(InputError, match=r"releases\.json: repositories: missing"):
+        load_classifier(str(keyword_bundle), 1, None, "INFO", table)

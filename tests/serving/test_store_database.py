@@ -20,6 +20,7 @@ from distriage.answer.verdict import Verdict
 from distriage.base.errors import ConfigError
 from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.store import (
+    NOBODY_WAITS,
     IssueFilter,
     Job,
     NewJob,
@@ -182,6 +183,7 @@ def test_a_database_of_the_first_tables_keeps_all_that_is_in_it(database_url: st
         issue, stored = store.get_issue("o/r", 3), store.latest_verdict("o/r", 3)
         assert issue is not None and stored is not None
         assert (issue.priority, issue.status, issue.verdict_id, issue.labels) == (2.5, "corrected", 1, ["bug"])
+        assert (issue.comments, issue.waits_since) == (-1, NOBODY_WAITS)  # its thread was never read
         assert stored.verdict == verdict.model_copy(update={"checks": []}) and stored.plan == {"labels": ["a"]}
         assert [
             row.verdict_id

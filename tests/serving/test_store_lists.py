@@ -247,3 +247,20 @@ def test_a_cursor_that_no_page_gave_is_refused(place: object) -> None:
     token = place if isinstance(place, str) else base64.urlsafe_b64encode(json.dumps(place).encode()).decode()
     with pytest.raises(InputError, match="expected the `next` of a page sorted by 'priority'"):
         in_order(select(Issue, StoredVerdict).options(defer(Issue.body)), "priority", token)
+
+
+def test_words_are_found_in_any_case_of_ascii_letters_and_taken_literally(store: Store) -> None:
+    store.save_issue(issue(1, title="NCCL hängt 100%", body="LÄUFT nicht\0 a_b"))
+    found = {
+        word: store.count_issues(IssueFilter(words=[word]))
+        for word in ("nccl", "HÄNGT", "HäNGT", "läuft", "lÄuft", "0%", "0_", "A_B", "aXb", "nicht\0", "\ud800", "/")
+    }
+    assert [word for word, count in found.items() if count] == [
+        "nccl",
+        "HäNGT",
+        "lÄuft",
+        "0%",
+        "A_B",
+        "nicht\0",
+        "\ud800",
+    ]

@@ -36,6 +36,7 @@ READ_CONFIG = {"GET /repos/{owner}/{repo}/contents/.github/{path}"}  # and lists
 READ_FORM = {"GET /repos/{owner}/{repo}/contents/.github/ISSUE_TEMPLATE/{path}"}
 WRITE = {"POST /repos/{owner}/{repo}/labels", f"POST {ISSUE}/labels", f"POST {ISSUE}/comments"}
 EDIT = {"PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}"}
+TAKE_BACK = {"DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}"}
 LIST_COMMENTS = {f"GET {ISSUE}/comments"}
 LIST_ISSUES = {"GET /repos/{owner}/{repo}/issues"}
 SET_TYPE = {f"PATCH {ISSUE}"}
@@ -52,12 +53,14 @@ SUGGESTIONS = {f"GET {ISSUE}/suggestions"}
 DECIDE = {f"POST {ISSUE}/suggestions/{{suggestion_id}}/{verb}" for verb in ("approve", "dismiss")}
 WHO_IS = {"GET /user/{account_id}"}
 FIELDS = {"GET /orgs/{org}/issue-fields"}
+RELEASES = {"GET /repos/{owner}/{repo}/releases"}
 OPERATIONS = sorted(
     READ_ISSUE
     | READ_CONFIG
     | READ_FORM
     | WRITE
     | EDIT
+    | TAKE_BACK
     | LIST_COMMENTS
     | LIST_ISSUES
     | SET_TYPE
@@ -71,6 +74,7 @@ OPERATIONS = sorted(
     | DECIDE
     | WHO_IS
     | FIELDS
+    | RELEASES
 )
 NUMBERS = count(1)
 

@@ -264,6 +264,12 @@ class GitHub:
         repository, _, number = reference.partition("#")
         return self._happened(reference, github_shapes.comment(repository, int(number), next(self._ids), actor, body))
 
+    def name_in_change(self, reference: str, number: int, title: str, *, merged: bool) -> None:
+        """A pull request of the issue's repository names it."""
+        repository, merged_at = reference.partition("#")[0], github_shapes.TIME if merged else None
+        event = github_shapes.cross_reference(repository, number, title, merged_at, PERSON)
+        self.timelines.setdefault(reference, []).append(event)
+
     def labels(self, reference: str) -> list[str]:
         """Names of an issue's labels."""
         return [label["name"] for label in self.issues[reference]["labels"]]

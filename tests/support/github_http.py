@@ -114,9 +114,9 @@ class LocalServer:
                 if trouble.reset or answer.status == 0:
                     self.close_connection = True
                     return
-                content = answer.body.encode()
+                content = answer.body.encode() if answer.status not in {204, 304} else b""
                 given = {"Content-Type": "application/json; charset=utf-8", "Content-Length": str(len(content))}
-                if answer.status in {204, 304}:  # they have no content
+                if answer.status in {204, 304}:
                     given = {}
                 try:
                     self.send_response(answer.status)

@@ -210,6 +210,20 @@ def event(repository: str, id: int, kind: str, actor: dict[str, Any] | None) -> 
     }
 
 
+def cross_reference(
+    repository: str, number: int, title: str, merged_at: str | None, actor: dict[str, Any]
+) -> dict[str, Any]:
+    """A pull request that names an issue, as the issue's timeline shows it."""
+    url = f"{API}/repos/{repository}/pulls/{number}"
+    page = f"{WEB}/{repository}/pull/{number}"
+    there = {"url": url, "html_url": page, "diff_url": f"{page}.diff", "patch_url": f"{page}.patch"}
+    state = "open" if merged_at is None else "closed"
+    change = {**issue(repository, number, title, None), "html_url": page, "state": state, "draft": False}
+    source = {"type": "issue", "issue": {**change, "pull_request": {**there, "merged_at": merged_at}}}
+    times = {"created_at": TIME, "updated_at": TIME}
+    return {"event": "cross-referenced", "actor": actor, "source": source, **times}
+
+
 def comment(repository: str, number: int, id: int, author: dict[str, Any], body: str) -> dict[str, Any]:  # noqa: A002
     """A comment, as the timeline shows it and, with two fields less, the list of comments."""
     return {

@@ -72,8 +72,8 @@ def open_page(site: Queue, page: Page) -> Iterator[OpenPage]:
         if message.type in {"error", "warning"}:
             complaints.append(message.text)
 
-    def open_one(path: str = "/queue", *, width: int = 1280, scheme: ColorScheme = "light") -> Page:
-        page.set_viewport_size({"width": width, "height": 800})
+    def open_one(path: str = "/queue", *, width: int = 1280, height: int = 800, scheme: ColorScheme = "light") -> Page:
+        page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme)
         page.goto(site.url + path)
         return page

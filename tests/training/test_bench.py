@@ -16,13 +16,14 @@ from distriage_training.bench.parts import STEPS
 from distriage_training.bench.spawn import in_child
 
 from support.command_line import Command, assert_one_line
+from support.databases import fresh_postgresql
 from support.toys import write_lines
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--only", "graph"], "--only graph: expected one of parts, start, many, http"),
+        (["--only", "graph"], "--only graph: expected one of parts, start, many, http, queue"),
         (["--reports", "bad.jsonl"], "bad.jsonl: holds no usable report"),
     ],
 )
@@ -137,3 +138,22 @@ def test_a_machine_is_measured_from_a_cold_start_in_bulk_and_by_http(
     assert found["many"]["distriage"]["reports_per_s"] > 0 and "ratio" not in found["many"]
     assert found["http"]["distriage"]["1"]["codes"]["200"] > 0 and found["missing"] == {}
     assert "Over HTTP" in done.out and "reports/s" in done.out
+
+
+@pytest.mark.slow
+@pytest.mark.database
+def test_pages_of_a_queue_are_measured_on_both_databases(
+    command: Command, keyword_bundle: Path, two_reports: Path, postgresql_server: str
+) -> None:
+    options = ("--model", keyword_bundle, "--reports", two_reports, "--count", 4, "--queue-issues", 60)
+    with fresh_postgresql(postgresql_server) as url:
+        done = command("bench", *options, "--only", "queue", "--database", url)
+        again = command("bench", *options, "--only", "queue", "--database", url)
+    assert done.code == 0, done.err
+    found = json.loads(done.out.splitlines()[-1])
+    assert found["queue"]["issues"] == 60 and list(found["queue"]["pages"]) == ["SQLite", "PostgreSQL"]
+    for pages in found["queue"]["pages"].values():
+        assert list(pages) == ["list", "issue", "search", "charts"]
+        assert all(0 < page["p50"] <= page["p95"] and page["kb"] > 4 for page in pages.values())
+    assert "The triage queue with 60 open issues" in done.out and "PostgreSQL: search" in done.out
+    assert again.code != 0 and "expected an empty database; this one holds issues" in again.err

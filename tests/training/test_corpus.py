@@ -174,7 +174,7 @@ def test_records_of_an_invalid_corpus_are_refused(tmp_path: Path) -> None:
         load_records(corpus, tmp_path / "none.jsonl", TAXONOMY)
     assert str(caught.value) == (
         f"{corpus}/annotations.jsonl:1: stage: unknown label 'x' (taxonomy 1.0.0) (and 1 more; see "
-        f"`distriage corpus check`)"
+        f"`python training/research corpus check`)"
     )
 
 

@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from distriage.base.errors import CorpusError
+from distriage_research.corpus.texts import import_texts
 from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
-from distriage_training.corpus.texts import import_texts, read_texts
+from distriage_training.corpus.texts import read_texts
 
 from support.corpus_files import TAXONOMY, corpus
 from support.toys import annotation, texts, write_corpus, write_lines

@@ -85,7 +85,6 @@ def test_files_are_replaced_together_or_not_at_all(tmp_path: Path) -> None:
     [
         (("train", "run.toml"), "fit.train.train", "runs/tiny"),
         (("train", "run.toml", "--sparse-only"), "fit.train.refit_sparse", "runs/tiny"),
-        (("pretrain", "run.toml"), "fit.pretrain.pretrain", "runs/tiny-encoder"),
         (("export", "run.toml"), "release.export.export", "models"),
         (("index", "run.toml", "--model", "toy"), "release.index.add_index", "toy"),
     ],
@@ -107,13 +106,13 @@ def test_a_full_disk_is_one_line(
     assert_one_line(command(*arguments), f"{place}: cannot be written: {FULL}")
 
 
-def test_what_pytorch_and_rust_cannot_write_is_one_line(command: Command, tmp_path: Path) -> None:
+def test_what_pytorch_and_rust_cannot_write_is_one_line(research: Command, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'")
     reports = write_lines(tmp_path / "reports.jsonl", texts(f"a/b#{n}" for n in range(4)))
     encoder, pretrain = {"layers": 1, "max_tokens": 16}, {"reports": str(reports), "batch_size": 4}
     config = write_config(tmp_path / "run.toml", encoder=encoder, pretrain=pretrain, data={"corpus": "none"})
     with files_of_at_most(1 << 20):
-        done = command("pretrain", config, "--output", tmp_path / "out")
+        done = research("pretrain", config, "--output", tmp_path / "out")
     assert done.code == 2 and done.err.splitlines()[-1].startswith(
         f"distriage: {tmp_path / 'out'}: cannot be written: "
     )
@@ -163,19 +162,19 @@ def test_own_labels_and_their_page_stay_what_they_were(
         assert content(own) == before
 
 
-def test_the_corpus_stays_whole(command: Command, tmp_path: Path) -> None:
+def test_the_corpus_stays_whole(research: Command, tmp_path: Path) -> None:
     rows = [annotation(f"a/b#{n}", split="test" if n % 2 else "train") for n in range(200)]
     corpus = write_corpus(tmp_path / "corpus", rows)
     store = tmp_path / "texts.jsonl"
     write_lines(tmp_path / "in" / "all.jsonl", texts(f"a/b#{n}" for n in range(100)))
     publish = ("corpus", "publish", "--corpus", corpus)
     bring = ("corpus", "import", tmp_path / "in", "--corpus", corpus, "--texts", store)
-    assert command(*publish).code == command(*bring).code == 0
+    assert research(*publish).code == research(*bring).code == 0
     write_lines(tmp_path / "in" / "all.jsonl", texts(f"a/b#{n}" for n in range(100, 200)))
     write_corpus(tmp_path / "corpus", [*rows, annotation("a/b#777")])
     before = content(tmp_path)
     with files_of_at_most(300):
-        published, brought = command(*publish), command(*bring)
+        published, brought = research(*publish), research(*bring)
     assert_one_line(published, f"{corpus / 'data'}: cannot be written")
     assert_one_line(brought, f"{store}: cannot be written")
     assert content(tmp_path) == before

@@ -9,7 +9,7 @@ import pytest
 from support.command_line import Command, assert_one_line
 from support.toys import annotation, texts, write_config, write_corpus, write_lines
 
-COMMANDS = ("train", "pretrain", "export", "index", "evaluate")
+COMMANDS = ("train", "export", "index", "evaluate")
 
 
 @pytest.fixture
@@ -18,11 +18,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_help_names_the_commands(command: Command) -> None:
+def test_help_names_the_commands(command: Command, research: Command) -> None:
     done = command("--help")
     assert done.code == 0
-    assert all(name in done.out for name in (*COMMANDS, "corpus"))
-    done = command("corpus", "--help")
+    assert all(name in done.out for name in COMMANDS)
+    done = research("corpus", "--help")
     assert all(name in done.out for name in ("import", "hydrate", "stats", "agreement", "check"))
 
 
@@ -53,7 +53,7 @@ def test_a_bad_configuration_ends_in_one_line(
     assert [path.name for path in place.iterdir()] == ([] if content is None else ["run.toml"])
 
 
-@pytest.mark.parametrize("name", COMMANDS[:4])
+@pytest.mark.parametrize("name", COMMANDS[:3])
 def test_a_configuration_is_needed(command: Command, name: str) -> None:
     done = command(name)
     assert done.code == 2
@@ -112,17 +112,17 @@ def test_an_unknown_split_is_a_usage_error(place: Path, command: Command) -> Non
     assert "expected validation or test" in " ".join(done.err.replace("│", " ").split())
 
 
-def test_import_counts_what_it_brought(place: Path, command: Command) -> None:
+def test_import_counts_what_it_brought(place: Path, research: Command) -> None:
     write_corpus(place / "corpus", map(annotation, ("a/b#1", "a/b#2")))
     write_lines(place / "given" / "texts.jsonl", texts(["a/b#1", "c/d#1"]))
-    done = command("corpus", "import", "given", "--corpus", "corpus", "--texts", "local/texts.jsonl")
+    done = research("corpus", "import", "given", "--corpus", "corpus", "--texts", "local/texts.jsonl")
     assert (done.code, done.err) == (0, "")
     assert done.out == (
         "1 texts of annotated reports in local/texts.jsonl; 1 unlabelled reports beside it; 1 annotated "
         "reports without a text\n"
     )
     assert_one_line(
-        command("corpus", "import", "nowhere"),
+        research("corpus", "import", "nowhere"),
         "nowhere: not a folder; expected one with *.jsonl or *.jsonl.gz text files",
     )
 

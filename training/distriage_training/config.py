@@ -51,8 +51,8 @@ class DataConfig(_Section):
         format: `corpus`: annotations.jsonl with restated texts and a text store. `csv`: tables with a label column per
             axis.
         corpus: Folder of the annotated corpus (format `corpus`).
-        texts: The local text store, JSONL with id, title and body (format `corpus`); `distriage corpus import` and
-            `hydrate` fill it.
+        texts: The local text store, JSONL with id, title and body (format `corpus`); `python training/research corpus
+            import` and `hydrate` fill it.
         readers: Readers of the corpus' `readings.jsonl` whose labels join those of the training records. Where readers
             differ, each label counts as much as the share of them who chose it (soft labels; Peterson et al., 2019,
             "Human uncertainty makes classification more robust").
@@ -140,7 +140,7 @@ class SparseConfig(_Section):
 
 
 class PretrainConfig(_Section):
-    """Continued masked-language-model training on unlabelled reports (`distriage pretrain`).
+    """Continued masked-language-model training on unlabelled reports (`python training/research pretrain`).
 
     Attributes:
         reports: JSONL with title and body.

@@ -20,10 +20,12 @@ from distriage.base.terminal import counted
 from distriage.base.types import Mode
 from distriage.classifier import Classifier
 from distriage.github.client import Client
+from distriage.github.forms import form_lines
 from distriage.github.releases import kept_releases
 from distriage.own.labels import OwnLabels
 from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.index import PastIndex, load_index
+from distriage.signs.table import read_table
 from distriage_serving.action import workflow_commands
 from distriage_serving.action.event import read_event, table, target, told_issue
 from distriage_serving.configuration.file import load_config
@@ -33,12 +35,12 @@ from distriage_serving.github.execution import Execution
 from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
 from distriage_serving.github.files import FoundConfig, find_config, is_there
-from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import ReadIssue, read_issue, read_values, under_new_names
 from distriage_serving.github.suggestions import OFF, as_suggested, list_suggestions
 from distriage_serving.judging.judge import Look, look, required
 from distriage_serving.logs import without_message
 from distriage_serving.planning.markdown import code
+from distriage_serving.planning.owners import owners_of
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.signs import needs_releases, with_signs
 from distriage_serving.planning.summary import summary_of
@@ -70,6 +72,7 @@ class Inputs:
         attempt: Number of the run's attempt, from 1.
         own_labels: A folder from `distriage learn`.
         past_issues: A file from `distriage past index`.
+        releases: A file from `distriage releases update`.
         config: A configuration to try in a dry run, instead of the repository's.
         second_reader: Base URL of an endpoint to ask in doubt.
         max_wait_s: Longest time to wait for rate limits, in seconds.
@@ -88,6 +91,7 @@ class Inputs:
     model: str = ""
     own_labels: str = ""
     past_issues: str = ""
+    releases: str = ""
     second_reader: str = ""
     reader_model: str = ""
     reader_calibration: str = ""
@@ -133,6 +137,7 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     if inputs.own_labels:
         classifier.own = _extra(lambda: OwnLabels(Path(inputs.own_labels), classifier.bundle), warnings)
     past = _extra(lambda: _past(inputs.past_issues, classifier), warnings) if inputs.past_issues else None
+    there = _extra(lambda: read_table(Path(inputs.releases)).releases, warnings) if inputs.releases else None
     taxonomy = classifier.bundle.taxonomy
     if not inputs.token:
         raise InputError("GITHUB_TOKEN is not set; expected the input `repo-token` with issues: write")
@@ -157,14 +162,17 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         issue = replace(issue, state=replace(issue.state, github_ids=github_ids(past, same)))
     names = resolve(config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
-    releases = kept_releases(client, reference.repository) if needs_releases(names) else ()
+    if there is None and needs_releases(names):
+        there = {reference.repository.lower(): kept_releases(client, reference.repository)}
+    releases = (there or {}).get(reference.repository.lower(), ())
     verdict = with_signs(verdict, issue.report, names, releases, issue.created_at)
     state = replace(issue.state, shared_account=True)  # with all workflows, or with whose token it is
     if any(axis.field is not None for axis in names.labelled()):
         state = replace(state, known_fields=read_fields(client, reference.repository))
     plan = make_plan(verdict, state, names)
     if plan.fields and issue.as_told:
-        plan = make_plan(verdict, replace(state, fields=read_values(client, reference)), names)
+        state = replace(state, fields=read_values(client, reference))
+        plan = make_plan(verdict, state, names)
     done = Execution()
     if plan.suggestions and plan.writes:  # nothing is remembered from run to run
         listed = list_suggestions(client, reference)
@@ -184,7 +192,8 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     if done.no_suggestions is not None:
         outcome = f"\n{done.no_suggestions}.\n{outcome}"
         workflow_commands.notice(done.no_suggestions)
-    workflow_commands.write_summary(summary_of(plan, verdict, state, taxonomy, found.places) + outcome)
+    owners = owners_of(verdict, {*state.labels, *plan.labels}, config.owners, issue.created_at)
+    workflow_commands.write_summary(summary_of(plan, verdict, state, taxonomy, found.places, tuple(owners)) + outcome)
     workflow_commands.write_outputs(
         {"labels-added": json.dumps(done.labels_added, ensure_ascii=False), "prediction": verdict.model_dump_json()}
     )

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from distriage.answer.policy import decide
 from distriage.base.errors import InputError
 from distriage.base.references import thread_key
-from distriage.base.types import IssueReport, Mode, Outcome
+from distriage.base.types import Decision, IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
-from distriage.github.listed import ListedIssue
+from distriage.github.history import History
 from distriage.github.releases import Release
 from distriage.model.bundle import thread_digest
 from distriage.reading.report import ReadReport, read
@@ -42,7 +42,7 @@ class Replay:
 def replay(
     classifier: Classifier,
     repository: str,
-    issues: Sequence[ListedIssue],
+    history: History,
     meaning: Meaning,
     never: frozenset[tuple[str, str]],
     progress: Callable[[int], None],
@@ -55,7 +55,7 @@ def replay(
         progress: Called with the number of issues that are through.
         releases: Those of the repository, if a sign depends on them.
     """
-    bundle = classifier.bundle
+    bundle, issues = classifier.bundle, history.issues
     known = bundle.trained_on or frozenset()
     seen = {issue.number for issue in issues if thread_digest(thread_key(f"{repository}#{issue.number}")) in known}
     by_bots = {issue.number for issue in issues if issue.by_bot} - seen
@@ -65,13 +65,15 @@ def replay(
         if issue.number in seen or issue.number in by_bots:
             continue
         try:
-            report = read(IssueReport(issue.title, issue.body, f"{repository}#{issue.number}"))
+            report = read(IssueReport(issue.title, issue.body, f"{repository}#{issue.number}", history.forms))
         except InputError:
             unreadable += 1
             continue
         truth = truth_of(issue.labels, meaning, issue.issue_type)
-        signs = frozenset(sign.name for sign in signs_of(report, releases, issue.created_at))
-        items.append(Replayed(issue, _said(classifier, report, never), truth, signs))
+        decisions = _decided(classifier, report)
+        is_failure = all(one.outcome is not Outcome.NOT_APPLICABLE for one in decisions[Mode.BEST].values())
+        signs = frozenset(one.name for one in signs_of(report, releases, issue.created_at, is_failure=is_failure))
+        items.append(Replayed(issue, _said(decisions, never), truth, signs))
         progress(len(items))
     return Replay(
         tuple(items),
@@ -82,11 +84,12 @@ def replay(
     )
 
 
-def _said(classifier: Classifier, report: ReadReport, never: frozenset[tuple[str, str]]) -> Mapping[str, Claim]:
+def _decided(classifier: Classifier, report: ReadReport) -> Mapping[Mode, Mapping[str, Decision]]:
     bundle, prediction = classifier.bundle, classifier.predict(report)
-    decisions = {
-        mode: decide(prediction, bundle.manifest.axes, bundle.taxonomy, mode, thin=report.is_thin) for mode in Mode
-    }
+    return {mode: decide(prediction, bundle.manifest.axes, bundle.taxonomy, mode, thin=report.is_thin) for mode in Mode}
+
+
+def _said(decisions: Mapping[Mode, Mapping[str, Decision]], never: frozenset[tuple[str, str]]) -> Mapping[str, Claim]:
     said = {}
     for axis, decision in decisions[Mode.BEST].items():
         given = frozenset(mode for mode in Mode if decisions[mode][axis].outcome is Outcome.APPLY)

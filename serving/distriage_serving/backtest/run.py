@@ -67,7 +67,7 @@ def backtest(
         played = replay(
             classifier,
             repository,
-            history.issues,
+            history,
             meaning,
             never_set(config, options.extra, taxonomy),
             lambda count: progress.update(reading, completed=count),

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from distriage.base.references import REPOSITORY, IssueReference
 from distriage.base.times import epoch_s
+from distriage.github.forms import FOLDER
 from distriage.github.listed import first_assignee, is_bot
 from distriage_serving.bot.commands import find_commands
 from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED
-from distriage_serving.github.forms import FOLDER
 from distriage_serving.planning.marker import Marker
 from distriage_serving.store import CheckArgument, CommandArgument, Lifecycle
 

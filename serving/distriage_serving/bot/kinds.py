@@ -98,6 +98,6 @@ KINDS: Final[Mapping[str, Kind]] = {
     "ask": Kind(lambda tools, job: ask(tools.client, tools.store, job)),
     "close": Kind(lambda tools, job: bring_in_step(tools.client, tools.store, job)),
     "access": Kind(lambda tools, job: take_stock(tools.client, tools.store, job.installation_id or 0)),
-    "second-read": Kind(lambda tools, job: read_again(tools.store, tools.judge, job), on_github=False),
+    "second-read": Kind(lambda tools, job: read_again(tools.client, tools.store, tools.judge, job)),
     "sweep": Kind(lambda tools, _: look_around(tools.store, tools.app), on_github=False),
 }

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from distriage.base.errors import ConfigError, NotFoundError
 from distriage.base.references import REPOSITORY, IssueReference
 from distriage.github.client import Client
+from distriage.github.forms import forget_forms
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.configuration.file import dump_config
 from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
 from distriage_serving.github.files import read_config
-from distriage_serving.github.forms import forget_forms
 from distriage_serving.store import Store, triage_job
 
 

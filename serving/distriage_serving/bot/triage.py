@@ -13,6 +13,7 @@ from distriage.base.errors import NotFoundError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
+from distriage.github.forms import form_lines
 from distriage.github.releases import kept_releases
 from distriage_serving.bot.asking.questions import hear_answers
 from distriage_serving.bot.follow_up import Done
@@ -25,12 +26,12 @@ from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.configuration.names import Names, resolve
 from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
-from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
 from distriage_serving.github.suggestions import OFF
 from distriage_serving.judging.judge import Judge, with_answer
 from distriage_serving.judging.keeping import keep_issue
 from distriage_serving.judging.two_readers import TwoReaders, is_awaited
+from distriage_serving.planning.owners import owners_of
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.signs import needs_releases, with_signs
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
@@ -188,18 +189,19 @@ def _in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssu
     return labels.in_names_of_today(issue, store.reviews(issue=reference))
 
 
-def read_again(store: Store, judge: Judge, job: Job) -> Done:
+def read_again(client: Client, store: Store, judge: Judge, job: Job) -> Done:
     """Ask the second reader about a stored issue, keep the answer, and let the triage continue with it.
 
     Writes nothing on GitHub, so it can be done twice, or take long.
 
     Raises:
         InputError: the report cannot be classified.
+        GitHubError: GitHub is out of reach or refuses.
     """
     issue = store.get_issue(job.repository, job.issue or 0)
     if not isinstance(judge, TwoReaders) or issue is None:
         return Done("the second reader is off" if issue is not None else "nothing is known of it", nothing_to_do=True)
-    report = IssueReport(issue.title, issue.body, str(issue.reference))
+    report = IssueReport(issue.title, issue.body, str(issue.reference), form_lines(client, job.repository))
     report = with_answer(report, answer_of(store.acts(issue.reference)))
     note = judge.read(report, last_config(store, job.repository))
     return Done(note, jobs=(triage_job(issue.reference, job.installation_id),))
@@ -263,12 +265,14 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
         "changes": [astuple(change) for change in plan.changes],
         "dry_run": plan.dry_run,
         "configuration": config_digest(names.config),
+        "owners": list(owners_of(verdict, {*issue.state.labels, *plan.labels}, names.config.owners, issue.created_at)),
     }
     if (
         before is not None
         and before.digest == digest
         and before.verdict.axes == verdict.axes
         and before.verdict.own == verdict.own
+        and (before.verdict.signs or []) == (verdict.signs or [])
         and before.verdict.missing == verdict.missing
         and before.verdict.second_reading == verdict.second_reading
         and before.model == verdict.model

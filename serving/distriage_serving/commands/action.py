@@ -34,6 +34,7 @@ def action(
     model: Annotated[str, _text("DISTRIAGE_MODEL", "A bundle's folder or the name of a shipped model.")] = "",
     own_labels: Annotated[str, _text("DISTRIAGE_OWN_LABELS", "A folder that `distriage learn` wrote.")] = "",
     past_issues: Annotated[str, _text("DISTRIAGE_PAST_ISSUES", "A file that `distriage past index` wrote.")] = "",
+    releases: Annotated[str, _text("DISTRIAGE_RELEASES", "A table that `distriage releases update` wrote.")] = "",
     second_reader: Annotated[
         str,
         _text("DISTRIAGE_SECOND_READER", "Base URL of an OpenAI-compatible endpoint to ask about what is in doubt."),
@@ -65,6 +66,7 @@ def action(
         model=model,
         own_labels=own_labels,
         past_issues=past_issues,
+        releases=releases,
         second_reader=second_reader,
         reader_model=reader_model,
         reader_calibration=reader_calibration,

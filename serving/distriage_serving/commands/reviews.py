@@ -22,7 +22,7 @@ def export(
     output: Annotated[Path | None, typer.Option(help="A file; default: standard output.")] = None,
 ) -> None:
     """Write people's reviews as JSONL, the latest on each axis of each issue, with its text.
-    For `distriage corpus import-reviews`, and those of own labels for `distriage learn --reviews`.
+    For `python training/research corpus import-reviews`, and those of own labels for `distriage learn --reviews`.
     """
     with needs_extra("serve"):
         from distriage_serving.store.review_records import review_records

@@ -199,6 +199,11 @@ class RepositoryConfig(_Keys):
         default={},
         description="Labels for signs such as `regression` or `old-version`: true, a name, false or a table for each.",
     )
+    owners: dict[Pattern, Annotated[list[Login], Field(min_length=1)]] = Field(
+        default={},
+        description="Whom to suggest as assignee: a label, sign, framework or GPU -> logins or teams, by turns of a "
+        "week. Nobody is assigned.",
+    )
     comment: Annotated[
         str | None,
         Field(max_length=MAX_COMMENT_CHARS),

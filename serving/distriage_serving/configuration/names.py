@@ -100,7 +100,9 @@ class Names:
         return frozenset(own.union(*(axis.folded for axis in self.axes.values())))
 
     def describe(self) -> Iterator[str]:
-        """A line for each axis: how many labels it may get, which types and field; and one for suggestions."""
+        """A line for each axis: how many labels it may get, which types and field; and lines for all else that may be
+        written.
+        """
         for axis in self.labelled():
             labels = [*axis.labels.values(), *(axis.families.values() if axis.with_families else ())]
             may = {label.name.casefold(): label for label in labels if label.off is None}
@@ -114,6 +116,10 @@ class Names:
             yield f"{line}; issue field: {axis.field}" if axis.field is not None else line
         if self.signs:
             yield f"signs: {', '.join(self.signs)}"
+        if self.needs_triage is not None:
+            yield f"needs-triage: {self.needs_triage.name}, where no axis is sure"
+        if self.config.comment is not None or self.config.ask_for_environment or self.config.name_duplicates:
+            yield "comment: one on each issue where there is something to say; it mails the people of the issue"
         if self.config.suggestions != "off":
             what = "what the model is not sure of is" if self.config.suggestions == "perhaps" else "all is"
             yield f"suggestions: {what} suggested on GitHub, for a person to approve or dismiss"

@@ -42,6 +42,7 @@ _TABLES: Final[Mapping[str, str]] = {
     "labels": "expected a name, true, false or a table",
     "needs-triage": "expected a name, true, false or a table",
     "signs": "expected a name, true, false or a table",
+    "owners": "expected a table of labels or frameworks, each with a list of logins",
     "ignore": "expected a table with authors, labels or titles",
 }
 

@@ -62,6 +62,7 @@ class Comment:
         association: GitHub's word for what the account is to the repository, such as `OWNER`.
         at: Unix time in seconds.
         body: Markdown, hostile.
+        url: Its page, or empty.
     """
 
     by: Literal["us", "bot", "person"]
@@ -69,6 +70,7 @@ class Comment:
     association: str
     at: float
     body: str
+    url: str = ""
 
 
 def set_by_us(events: Iterable[LabelEvent]) -> set[str]:
@@ -215,7 +217,9 @@ class Timeline:
         body, is_us, is_bot = str(event.get("body") or ""), self._is_us(actor), (actor or {}).get("type") == "Bot"
         by: Literal["us", "bot", "person"] = "us" if is_us else "bot" if is_bot else "person"
         association, at = str(event.get("author_association") or ""), epoch_s(event.get("created_at"))
-        self.comments.append(Comment(by, login_of(actor) or "ghost", association, at, body))
+        self.comments.append(
+            Comment(by, login_of(actor) or "ghost", association, at, body, str(event.get("html_url") or ""))
+        )
         marker = Marker.read(body) if is_us and self.comment is None else None
         if marker is not None and marker.kind == self._kind and isinstance(event.get("id"), int):
             self.comment = OwnComment(event["id"], marker.digest, edited=not marker.is_of(body))

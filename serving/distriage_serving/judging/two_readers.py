@@ -93,7 +93,7 @@ class TwoReaders:
         if kept is not None:
             return kept.note
         question = self._first_look(report, config).question
-        # Kept, too: triage knows the repository's forms, may be in doubt where this reading is not, and would wait.
+        # Kept, too: if a form has changed meanwhile, triage may be in doubt where this reading is not, and would wait.
         answer = {} if question is None else self._reader.ask(question, self.bundle.taxonomy)
         note = answer.why if isinstance(answer, Unanswered) else None if question else "nothing is in doubt"
         given = {} if isinstance(answer, Unanswered) else answer

@@ -20,12 +20,18 @@ _SAID = {"apply": "{}", "suggest": "perhaps {}", "abstain": "not sure (best gues
 
 
 def summary_of(
-    plan: Plan, verdict: Verdict, state: IssueState, taxonomy: Taxonomy, configurations: Sequence[str] = ()
+    plan: Plan,
+    verdict: Verdict,
+    state: IssueState,
+    taxonomy: Taxonomy,
+    configurations: Sequence[str] = (),
+    owners: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Changes made, changes omitted, and reasons: Markdown of one paragraph or table each.
 
     Args:
         configurations: Files read as the configuration.
+        owners: See `owners_of`.
     """
     parts = [
         f"### Distriage: {code(str(state.issue))}",
@@ -59,6 +65,8 @@ def summary_of(
     if verdict.duplicates:
         sure = max(item.probability for item in verdict.duplicates)
         parts.append(f"**Likely the same issue** ({sure:.0%})\n\n" + duplicates(verdict.duplicates))
+    if owners:
+        parts.append("**Owners**: " + ", ".join(f"{code(who)} ({code(key)})" for who, key in owners))
     if verdict.signs:
         parts.append("**Signs**\n\n" + "\n".join(f"- {code(one.name)}: {code(one.says)}" for one in verdict.signs))
     if verdict.checks:

@@ -175,17 +175,19 @@ class PlanView:
     Attributes:
         waiting: Changes held back by a dry run or a broken configuration.
         refused: A sentence on each change that GitHub refused.
+        owners: Whom to assign it to, and the configuration's key for that.
     """
 
     waiting: Sequence[str]
     refused: Sequence[str]
+    owners: Sequence[tuple[str, str]] = ()
 
 
 def view_plan(stored: StoredVerdict | None) -> PlanView:
     """What is left of the latest plan."""
     plan = (stored.plan if stored is not None else None) or {}
     waiting = [str(Change(*change)) for change in plan.get("changes", ())] if plan.get("dry_run") else []
-    return PlanView(waiting, plan.get("refused", ()))
+    return PlanView(waiting, plan.get("refused", ()), [(who, key) for who, key in plan.get("owners", ())])
 
 
 def question_of(stored: StoredVerdict | None) -> str:

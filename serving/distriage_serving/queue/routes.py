@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from distriage.answer.similar import Similar
 from distriage.answer.verdict import Verdict
-from distriage.base.errors import InputError
 from distriage.base.references import IssueReference, web_link
-from distriage.base.types import IssueReport, Mode
-from distriage.reading.report import check_report
 from distriage_serving.github.app_auth import open_app
 from distriage_serving.queue import actions, closing, notices
 from distriage_serving.queue.charts import routes as chart_routes
@@ -27,7 +21,6 @@ from distriage_serving.queue.issue_view import (
     view_differential,
     view_own,
     view_plan,
-    view_similar,
 )
 from distriage_serving.queue.listing import (
     ORDERS,
@@ -47,11 +40,12 @@ from distriage_serving.queue.many.picked import MAX_BULK
 from distriage_serving.queue.many.views import part_of_list, tabs
 from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, go_to, lead, show
 from distriage_serving.queue.past import routes as past_routes
-from distriage_serving.queue.report.view import view_report
+from distriage_serving.queue.report.looked import Looked, look_up
 from distriage_serving.queue.rows import make_row, why_here
+from distriage_serving.queue.thread import routes as threads
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
-from distriage_serving.store import ASK, CLOSES, Issue, IssueFilter, Store, StoredVerdict
+from distriage_serving.store import ASK, CLOSES, IssueFilter, Page, Store
 from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
@@ -65,7 +59,7 @@ def add_queue(app: FastAPI, settings: Settings, store: Store) -> None:
     """
     app.state.desk = Desk(Sessions(settings, store), Attempts(), open_app(settings))
     app.include_router(router)
-    for part in (login, chart_routes, actions, closing, past_routes):
+    for part in (login, chart_routes, actions, closing, past_routes, threads):
         app.include_router(part.router)
 
 
@@ -112,7 +106,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
         search=filters.chosen.get("search", ""),
         without_search=list_href(filters.without("search")),
         order=ORDERS[filters.sort],
-        count=next((tab.count for tab in shown if tab.is_current), None) or visit.store.count_issues(chosen),
+        count=next((tab.count for tab in shown if tab.is_current), None) or _count(visit, chosen, page, query),
         now=now,
         most=MAX_BULK,
         days=closing.DAYS,
@@ -136,6 +130,12 @@ def _list_page(visit: Visit, request: Request) -> Response:
     )
 
 
+def _count(visit: Visit, chosen: IssueFilter, page: Page, query: QueryParams) -> int:
+    """Issues of the list; they are not searched a second time if all of them are shown."""
+    whole = page.next is None and not query.get("after")
+    return len(page.items) if whole else visit.store.count_issues(chosen)
+
+
 @router.get("/static/{name}")
 async def static(name: str) -> Response:
     """Style, scripts, icon."""
@@ -150,50 +150,25 @@ async def static(name: str) -> Response:
 @router.get("/{owner}/{name}/{number:issue}")
 async def issue_page(request: Request, owner: str, name: str, number: int) -> Response:
     """One issue. With `evidence` the lines that carried the verdict are marked at once, which takes a moment."""
-    visit, issue, stored = await run_in_threadpool(_look_up, request, f"{owner}/{name}", number)
-    explained = await _explain(visit, issue, stored) if "evidence" in request.query_params else None
-    return await run_in_threadpool(_issue_page, visit, request, issue, stored, explained)
+    looked = await run_in_threadpool(look_up, request, f"{owner}/{name}", number)
+    explained = await looked.explain() if "evidence" in request.query_params else None
+    return await run_in_threadpool(_issue_page, looked, request, explained)
 
 
 @router.get("/{owner}/{name}/{number:issue}/evidence")
 async def evidence(request: Request, owner: str, name: str, number: int) -> Response:
     """The report with its evidence marked, and similar issues: a part of the page, loaded after it."""
-    visit, issue, stored = await run_in_threadpool(_look_up, request, f"{owner}/{name}", number)
-    explained = await _explain(visit, issue, stored)
-    return await run_in_threadpool(_evidence_part, visit, request.query_params, issue, stored, explained)
+    looked = await run_in_threadpool(look_up, request, f"{owner}/{name}", number)
+    return await run_in_threadpool(_evidence_part, looked, request.query_params, await looked.explain())
 
 
-def _evidence_part(
-    visit: Visit, query: QueryParams, issue: Issue, stored: StoredVerdict | None, explained: Verdict | None
-) -> Response:
-    parts = _report(visit, issue, stored, explained, "", pictures="pictures" in query)
-    return show("evidence.html", visit.session, swap=True, **parts)
+def _evidence_part(looked: Looked, query: QueryParams, explained: Verdict | None) -> Response:
+    parts = looked.parts(explained, "", pictures="pictures" in query)
+    return show("evidence.html", looked.visit.session, swap=True, **parts)
 
 
-def _look_up(request: Request, repository: str, number: int) -> tuple[Visit, Issue, StoredVerdict | None]:
-    visit = Visit(request)
-    return visit, *visit.issue(repository, number)
-
-
-async def _explain(visit: Visit, issue: Issue, stored: StoredVerdict | None) -> Verdict | None:
-    """The verdict with evidence and similar issues; None if there is nothing to read."""
-    report = IssueReport(title=issue.title, body=issue.body, id=f"{issue.repository}#{issue.number}")
-    try:
-        check_report(report)
-    except InputError:
-        return None
-    mode = Mode(stored.verdict.mode) if stored is not None else Mode.BALANCED
-    (answer,) = await visit.engine.classify([report], mode, explain=True, similar=_similar_possible(visit))
-    return answer if isinstance(answer, Verdict) else None
-
-
-def _similar_possible(visit: Visit) -> bool:
-    return Similar.available(visit.engine.bundle)
-
-
-def _issue_page(
-    visit: Visit, request: Request, issue: Issue, stored: StoredVerdict | None, explained: Verdict | None
-) -> Response:
+def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> Response:
+    visit, issue, stored, acts = looked.visit, looked.issue, looked.stored, looked.acts
     query = request.query_params
     past = visit.engine.past.has(issue.repository)
     repositories = visit.repositories()
@@ -204,7 +179,7 @@ def _issue_page(
     chosen = visit.issue_filter(filters)
     before, after = visit.store.neighbours(issue, chosen, filters.sort)
     verdict = stored.verdict if stored is not None else None
-    acts, plan = visit.store.acts(IssueReference(*place)), view_plan(stored)
+    plan = view_plan(stored)
     last_refusal = next((act.refused for act in acts if act.what in {ASK, *CLOSES}), None)
     pictures = "pictures" in query
     page = show(
@@ -225,6 +200,7 @@ def _issue_page(
         labels=issue.labels,
         issue_type=issue.issue_type,
         waiting=plan.waiting,
+        owners=plan.owners,
         closing=any(act.is_pending and act.undone_at is None for act in acts if act.what in CLOSES),
         assignee=issue.assignee.removeprefix(ADMIN),
         why=why_here(stored, visit.taxonomy, now - issue.created_at) if issue.status == "open" else "",
@@ -253,34 +229,9 @@ def _issue_page(
         differential=view_differential(verdict, visit.taxonomy),
         history=view_history(reviews, visit.taxonomy, now),
         suggested=view_suggestions(visit.store.suggestions(IssueReference(*place)), now),
-        **_report(visit, issue, stored, explained, filters.query, pictures=pictures),
+        thread_off=threads.why_not(request, visit, issue.repository),
+        **looked.parts(explained, filters.query, pictures=pictures),
     )
     if pictures:
         page.headers["Content-Security-Policy"] = WITH_PICTURES
     return page
-
-
-def _report(
-    visit: Visit,
-    issue: Issue,
-    stored: StoredVerdict | None,
-    explained: Verdict | None,
-    query: str,
-    *,
-    pictures: bool,
-) -> dict[str, Any]:
-    """Data for the parts of a page that need the model."""
-    href = issue_href(issue.repository, issue.number)
-    shown = "&pictures=1" if pictures else ""
-    begun = f"{href}?{query}{'&' if query else ''}"
-    return {
-        "report": view_report(issue.title, issue.body, explained, pictures=pictures),
-        "explained": explained is not None,
-        "evidence_href": f"{href}/evidence?{shown[1:]}" if explained is None and stored is not None else None,
-        "evidence_page": f"{begun}evidence=1{shown}",
-        "pictures_page": None if pictures else f"{begun}pictures=1",
-        "similar_possible": (stored or explained) is not None and _similar_possible(visit),
-        "similar": view_similar(explained.similar, visit.taxonomy)
-        if explained is not None and explained.similar is not None
-        else None,
-    }

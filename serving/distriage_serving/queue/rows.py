@@ -22,7 +22,7 @@ from distriage_serving.queue.listing import (
     percent,
 )
 from distriage_serving.queue.login.sessions import ADMIN
-from distriage_serving.store import Issue, Review, StoredVerdict
+from distriage_serving.store import NOBODY_WAITS, Issue, Review, StoredVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,7 @@ class Row:
         refused: GitHub's last refusal, or empty.
         why: See `why_here`.
         own: The names of own labels in its verdict.
-        comments: How many there are.
-        active: When anything happened last.
+        thread: How many comments, and when the last; empty without any.
     """
 
     key: str
@@ -72,8 +71,7 @@ class Row:
     assignee: str
     why: str
     own: Sequence[str]
-    comments: int
-    active: str
+    thread: str
 
 
 def make_row(
@@ -107,13 +105,23 @@ def make_row(
         age=age(now - issue.created_at),
         filed=moment(issue.created_at),
         axes={axis: _said(taxonomy.axes[axis], verdict[axis], taxonomy, standing.get(axis)) for axis in shown},
-        comments=issue.comments,
-        active=age(now - issue.updated_at),
+        thread=_thread(issue, now),
         refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
         assignee=issue.assignee.removeprefix(ADMIN),
         why=why_here(stored, taxonomy, shown=shown),
         own=[own.label for own in (stored.verdict.own or () if stored is not None else ())],
     )
+
+
+def _thread(issue: Issue, now: float) -> str:
+    """How many comments, and since when the author waits for an answer or else when anything happened last, unless the
+    issue's age says it.
+    """
+    filed, active = age(now - issue.created_at), age(now - issue.updated_at)
+    last = "" if active == filed else f", active {active}"
+    if issue.created_at < issue.waits_since < NOBODY_WAITS:
+        last = f", author waits {age(now - issue.waits_since).removesuffix(' ago')}"
+    return f"{issue.comments:,} comment{'' if issue.comments == 1 else 's'}{last}" if issue.comments > 0 else ""
 
 
 def why_here(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from distriage_serving.store.acts import ASK, ASSIGN, CLOSES, SNOOZE, Act, Acts, answer_of
 from distriage_serving.store.columns import report_digest
 from distriage_serving.store.database import UnavailableError
-from distriage_serving.store.issues import Issues
+from distriage_serving.store.issues import Issues, Wait
 from distriage_serving.store.paging import ASCENDING, IssueFilter, Page, Sort, place_of
 from distriage_serving.store.past import PastIssues, PastRow, PastState
 from distriage_serving.store.reader import ReaderAnswer
@@ -93,6 +93,7 @@ __all__ = [
     "SuggestionRow",
     "UnavailableError",
     "VerdictAxis",
+    "Wait",
     "WorkState",
     "access_job",
     "answer_of",

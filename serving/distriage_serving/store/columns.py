@@ -8,6 +8,9 @@ import re
 from typing import Any, Final
 
 from sqlalchemy import BigInteger, Dialect, Integer, Text, TypeDecorator
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 
 from distriage.answer.verdict import Verdict
 
@@ -30,6 +33,28 @@ class PlainText(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
         return value if value is None else storable(value)
+
+
+class InLowerCase(FunctionElement[str]):
+    """A text with its ASCII letters in lower case. PostgreSQL does all of Unicode otherwise, in twice the time."""
+
+    type = PlainText()
+    inherit_cache = True
+
+    @classmethod
+    def of(cls, text: str) -> str:
+        """The same of a value."""
+        return storable(text).encode().lower().decode()
+
+
+@compiles(InLowerCase)
+def _in_lower_case(element: InLowerCase, compiler: SQLCompiler, **options: Any) -> str:
+    return f"lower({compiler.process(element.clauses, **options)})"
+
+
+@compiles(InLowerCase, "postgresql")
+def _in_lower_case_there(element: InLowerCase, compiler: SQLCompiler, **options: Any) -> str:
+    return f'lower({compiler.process(element.clauses, **options)} COLLATE "C")'
 
 
 class RepositoryName(PlainText):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, case, delete, func, or_, select, update
@@ -14,7 +15,7 @@ from distriage_serving.store.database import Database, plain_insert, values_of
 from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order
 from distriage_serving.store.past import PastState, note_past_state
 from distriage_serving.store.priority import unread_priority
-from distriage_serving.store.schema import NOBODY_WAITS, Issue, Lifecycle, StoredVerdict
+from distriage_serving.store.schema import NOBODY_WAITS, Issue, Lifecycle, Review, StoredVerdict
 
 _FROM_GITHUB: Final = (
     "title",
@@ -30,6 +31,21 @@ _FROM_GITHUB: Final = (
     "comments",
     "waits_since",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long an issue waited to be triaged.
+
+    Attributes:
+        filed_at: When it was filed.
+        decided_at: A person's first standing decision; None before it.
+        left_at: When it left the queue: decided, or no longer open on GitHub; None while it waits.
+    """
+
+    filed_at: float
+    decided_at: float | None
+    left_at: float | None
 
 
 class Issues(Database):
@@ -82,11 +98,18 @@ class Issues(Database):
             session.execute(update(Issue).where(*_is(reference)).values(assignee=login.lower()))
 
     def note_thread(
-        self, reference: IssueReference, comments: int, updated_at: float, waits_since: float | None = None
+        self,
+        reference: IssueReference,
+        comments: int,
+        updated_at: float,
+        waits_since: float | None = None,
+        state: Lifecycle = "open",
     ) -> None:
         """Note how many comments an issue has; an older view changes nothing.
 
         Args:
+            state: In this view. Where it is another than the stored one, nothing changes either: the event of that
+                change is still under way, and must not look like an older one.
             waits_since: When the author, who was not waiting, began to wait; `NOBODY_WAITS`: a maintainer spoke; None:
                 neither spoke.
         """
@@ -95,7 +118,7 @@ class Issues(Database):
             values["waits_since"] = NOBODY_WAITS
         elif waits_since is not None:
             values["waits_since"] = case((Issue.waits_since == NOBODY_WAITS, waits_since), else_=Issue.waits_since)
-        this = update(Issue).where(*_is(reference), Issue.updated_at <= updated_at)
+        this = update(Issue).where(*_is(reference), Issue.updated_at <= updated_at, Issue.state == state)
         with self._session(writes=True) as session:
             session.execute(this.values(values))
 
@@ -172,6 +195,33 @@ class Issues(Database):
         with self._session(writes=False) as session:
             before, count, here = session.execute(select(*(each.scalar_subquery() for each in counts))).one()
         return (before + 1, count) if here else None
+
+    def waits(self, since: float, repositories: Collection[str] | None = None) -> list[Wait]:
+        """The issues that waited for a person at some time since then, or were decided since.
+
+        When an issue was closed on GitHub is not stored: it counts as waiting until its last known change.
+
+        Args:
+            repositories: Only of these; of all if None.
+        """
+        review = (Review.repository == Issue.repository) & (Review.number == Issue.number)
+        stands = Review.undone_at.is_(None) & (Review.at >= Issue.created_at)
+        decided_at = func.min(Review.at)
+        wanted = (
+            select(Issue.created_at, Issue.updated_at, Issue.state, Issue.status, decided_at)
+            .outerjoin(Review, review & stands)
+            .group_by(Issue.repository, Issue.number)
+            .having(or_(Issue.state == "open", Issue.updated_at >= since, decided_at >= since))
+        )
+        if repositories is not None:
+            wanted = wanted.where(Issue.repository.in_(list(repositories)))
+        found = []
+        with self._session(writes=False) as session:
+            for filed_at, updated_at, state, status, first_at in session.execute(wanted):
+                decided = first_at if status != "open" else None
+                ends = [at for at in (decided, updated_at if state != "open" else None) if at is not None]
+                found.append(Wait(filed_at, decided, min(ends, default=None)))
+        return found
 
     def count_issues(self, filtered: IssueFilter | None = None) -> int:
         """How many there are."""

@@ -9,13 +9,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVarTuple
 
-from sqlalchemy import ColumnElement, Select, Text, UnaryExpression, exists, func, tuple_, type_coerce
+from sqlalchemy import ColumnElement, Select, Text, UnaryExpression, exists, func, or_, tuple_, type_coerce
 from sqlalchemy.orm import InstrumentedAttribute
 
 from distriage.answer.feedback import OWN_AXIS, own_axis
 from distriage.base.errors import InputError
 from distriage_serving.store.acts import is_asked, is_hidden, is_snoozed
-from distriage_serving.store.columns import storable
+from distriage_serving.store.columns import InLowerCase, storable
 from distriage_serving.store.priority import readers_differ
 from distriage_serving.store.schema import NOBODY_WAITS, Issue, IssueStatus, Lifecycle, StoredVerdict, VerdictAxis
 from distriage_serving.store.work.suggested import has_suggestion
@@ -113,7 +113,12 @@ class IssueFilter:
         if self.number is not None:
             wanted.append(Issue.number == self.number)
         wanted += [
-            Issue.title.icontains(word, autoescape=True) | Issue.body.icontains(word, autoescape=True)
+            or_(
+                *(
+                    InLowerCase(text).contains(InLowerCase.of(word), autoescape=True)
+                    for text in (Issue.title, Issue.body)
+                )
+            )
             for word in self.words
         ]
         return wanted

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from distriage.answer.certain import by_tracker, corrected
 from distriage.answer.differential import checks_of, differential, settled
 from distriage.answer.policy import decide, likely_labels, measured_precision
-from distriage.answer.questions import missing_facts
+from distriage.answer.questions import QUOTED_ERROR, missing_facts
 from distriage.answer.verdict import (
     AxisVerdict,
     EvidenceLine,
@@ -19,11 +19,13 @@ from distriage.answer.verdict import (
     MissingFact,
     SimilarIssue,
     Verdict,
+    VersionMismatch,
     VersionPair,
 )
 from distriage.base.texts import folded
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.facts.compatibility.known_bad import known_bad
+from distriage.facts.compatibility.misfits import Misfit, listed, misfits
 from distriage.facts.scanning import Source, any_of, stands_before
 from distriage.facts.situation import ATTACHMENT, Situation
 from distriage.facts.versions import Comparison
@@ -112,15 +114,18 @@ class Findings:
             version_pairs=[_version_pair(pair) for pair in facts.comparisons],
             missing=missing,
             known_problems=[
-                KnownProblem(problem=item.problem, remedy=item.remedy, source=item.source)
-                for item in known_bad(facts, report)
+                *map(_unfit, misfits(facts, read.segments)),
+                *(
+                    KnownProblem(problem=item.problem, remedy=item.remedy, source=item.source)
+                    for item in known_bad(facts, report, _packages(read))
+                ),
             ],
             checks=checks_of(decisions, taxonomy, situation, rivals),
             differential=rivals,
             # They are bugs, with their fixes.
             similar=None if self.similar is None else list(self.similar) if _applies(decisions) else [],
             own=None if self.own is None else list(self.own),
-            signs=signs_of(self.read, self.releases),
+            signs=signs_of(self.read, self.releases, is_failure=_applies(decisions)),
         )
 
     def _axis(self, decision: Decision, ranked: Sequence[tuple[str, float]], taxonomy: Taxonomy) -> AxisVerdict:
@@ -173,10 +178,16 @@ class Findings:
             return True
         roles = {line.role for segment in read.segments.all for line in segment.lines}
         if hangs:  # the line "it hangs" does not count
-            return not roles.isdisjoint((Role.INITIATING, Role.CASCADE))
+            return "timed out initializing" in folded(read.report.body) or not roles.isdisjoint(
+                (Role.INITIATING, Role.CASCADE)
+            )
         if Role.INITIATING not in roles and not roles.isdisjoint((Role.CASCADE, Role.TEARDOWN)):
             return False  # another process failed
-        return bool(read.input.errors)
+        return (
+            bool(read.input.errors)
+            or "shows-error" in read.situation.seen
+            or bool(QUOTED_ERROR.search(read.input.text))
+        )
 
 
 def _hangs(decisions: Mapping[str, Decision], taxonomy: Taxonomy) -> bool:
@@ -191,6 +202,17 @@ def _source(at: Source) -> FactSource:
 def _version_pair(pair: Comparison) -> VersionPair:
     works_at, fails_at = _source(pair.works_at), _source(pair.fails_at)
     return VersionPair(fact=pair.fact, works=pair.works, works_at=works_at, fails=pair.fails, fails_at=fails_at)
+
+
+def _packages(read: ReadReport) -> Mapping[str, str]:
+    return {name: version for name, (version, _) in listed(read.facts, read.segments).items()}
+
+
+def _unfit(one: Misfit) -> KnownProblem:
+    what, at, found_at = one.what, _source(one.at), _source(one.found_at)
+    stated = {name: value for name, value in what._asdict().items() if name != "source"}
+    mismatch = VersionMismatch(**stated, at=at, found_at=found_at)
+    return KnownProblem(problem=str(what), remedy=what.remedy, source=what.source, mismatch=mismatch)
 
 
 def _attaches(known: ReadReport) -> bool:

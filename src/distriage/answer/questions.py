@@ -11,7 +11,7 @@ from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import NCCL, PYTORCH, is_built_on_torch, projects
 from distriage.facts.situation import ORDINARY, Platform, Situation
 from distriage.model.label import Label, meanings
-from distriage.model.taxonomy import DISTRIBUTED, STAGE, SYMPTOM
+from distriage.model.taxonomy import CAUSE, DISTRIBUTED, STAGE, SYMPTOM
 from distriage.segments import Kind, Role, Segments
 
 _NOTHING: Final = Segments("", ())
@@ -61,10 +61,24 @@ _ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
 }
 _HANGING: Final = "What are the last lines of each process's log, and what does {} show for each of them?"
 _HANGING_ALONE: Final = "What are the last lines of its log, and what does {} show?"
+_HANGING_LOGGED: Final = "What does {} show for each process while it waits?"
+_FAILED_BUILD: Final = frozenset(("extension-load", "error", "compiler-silent"))
+_OF_STACK: Final = frozenset(("hang", "build", "install"))  # meanings: any part of the software may be at fault
+_OWN: Final = frozenset(("model-data",))  # families of causes
+_A_LOG = 8  # lines; a longer one is there
+_COMPILING: Final = "Which are the compiler's first lines with `error:`? The message only says that the build failed."
 _STACKS: Final = "`py-spy dump --pid PID`"
 _NATIVE_STACKS: Final = "`gdb -p PID -batch -ex 'thread apply all bt'`"
-# A program with an option, between back-ticks.
-_INLINE_COMMAND: Final = re.compile(r"`(?:\$ )?[\w./-]{2,80} (?:[^`\n]{0,200} )?--?[A-Za-z][^`\n]{0,400}`")
+# A program with an option, between back-ticks; or a line that starts one.
+_INLINE_COMMAND: Final = re.compile(
+    r"`(?:\$ )?[\w./-]{2,80} (?:[^`\n]{0,200} )?--?[A-Za-z][^`\n]{0,400}`"
+    r"|(?m:^[ >$]{0,4}(?:sudo )?(?:python3?|bash|sh|torchrun|mpirun|srun|deepspeed|accelerate|ray|docker|\./)"
+    r"[ \w][^\n]{3})"
+)
+# A message between quotes, behind the word that announces it.
+QUOTED_ERROR: Final = re.compile(
+    r"(?i:error|exception|raises?|fails with|crash\w{0,3} with|says?)\W{1,4}[\"“`'][^\"”`'\n]{20}"
+)
 _HAPPENS: Final = (
     "What happens? Please give the complete error message or traceback, or what you see and what you expected instead."
 )
@@ -102,18 +116,24 @@ def missing_facts(
     if _shows_command(segments, serving=situation.serving):
         stated |= {"launcher"}
     version, known = _version(facts, situation, stated, means)
-    missing = [] if known else [version]
     told = not thin and (situation.explained or "unscheduled" in situation.seen)  # the decisive facts are there
+    families = _OWN if not segments.of(Kind.SOURCE) else {*_OWN, "configuration"}
+    own = CAUSE in likely and likely[CAUSE].family in families and not thin  # the reporter's script or data
+    missing = [] if known or own or (situation.explained and not thin) else [version]
     if shown is not None and not told:
         missing += [
             fact
             for fact in shown.asks_for
             if fact not in {version, *stated} and _concerns(fact, facts, likely, situation)
         ]
+    if missing[:1] == ["framework_version"] and facts.framework in projects().all and means.isdisjoint(_OF_STACK):
+        missing = [fact for fact in missing if fact != "torch" or not situation.torch]  # its own release comes first
     if thin and "install" not in means:  # the complete error tells the command
         missing.insert(0, "reproduction")
     waits_or_fails = hangs or "error" in situation.subjects
-    if (thin or (waits_or_fails and not has_error and not told)) and "goes-on" not in means:
+    alien = hangs and "alien-process" in situation.seen  # nothing to take the stacks of
+    unshown = waits_or_fails and not (has_error or told or alien) and "goes-on" not in means
+    if unshown or (thin and "goes-on" not in means) or (situation.seen >= _FAILED_BUILD and not told):
         missing.insert(0, "error")
     framework, library = facts.framework, situation.library
     texts = {
@@ -145,7 +165,11 @@ def _about_error(symptom: Label | None, situation: Situation, segments: Segments
         return "What does the log of the process that ended first say? Here the others only notice that it is gone."
     if symptom is not None and "hang" in symptom.means:
         stacks = _NATIVE_STACKS if "native" in situation.seen else _STACKS
-        return (_HANGING_ALONE if situation.one_process else _HANGING).format(stacks)
+        logged = sum(len(segment.lines) for segment in segments.of(Kind.LOG)) > _A_LOG
+        asked = _HANGING_ALONE if situation.one_process else _HANGING_LOGGED if logged else _HANGING
+        return asked.format(stacks)
+    if situation.seen >= _FAILED_BUILD:
+        return _COMPILING
     if thin and symptom is None and "error" not in situation.subjects:
         return _HAPPENS
     return _QUESTIONS["error"]
@@ -180,16 +204,23 @@ def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], s
     waits = device and situation.torch and not situation.serving and "hang" in means
     image = "container" in subjects and "build" in means  # it tells
     several_nodes = "nodes" in subjects or (device and (facts.gpu_count or 0) > _ON_ONE_NODE)
+    offloads = {"slow", "offload"} <= seen  # the host's memory and CPU decide
+    # No kernel failed: a check of its own, or an index.
+    checked = "index-range" in seen or ("abort" in seen and "kernel-fault" not in seen)
     return {
         "torch": situation.library is not None
         and not situation.serving
-        and not image  # a server runs with one release only
+        and not (image or not seen.isdisjoint({"pair", "store-barrier"}))  # a server runs with one release only
         and ("install" not in means or not situation.torch or "pytorch" in subjects),
-        "cuda": "cuda" in subjects and not image and facts.rocm is None,
-        "nccl": together and ("nccl" in subjects or waits),
-        "nodes": together and several_nodes,
-        "gpu_model": card,
-        "gpu_count": card and together,
-        "os": not image and ("install" not in means or "compiler" in subjects),
-        "launcher": together and "ray" not in seen and "notebook" not in subjects,
+        "cuda": "cuda" in subjects and not (image or checked) and facts.rocm is None,
+        "nccl": together and ("nccl" in subjects or waits) and seen.isdisjoint({"store-barrier", "gloo-fails"}),
+        "nodes": together and several_nodes and "one-host" not in seen,
+        "gpu_model": card and not (checked or offloads),
+        "gpu_count": card
+        and together
+        and not (offloads or "any-count" in seen or ("goes-on" in means and "slow" not in seen)),
+        "os": not image
+        and seen.isdisjoint({"build-log", "error"})
+        and ("install" not in means or "compiler" in subjects),
+        "launcher": together and "ray" not in seen and "notebook" not in subjects and "started-by" not in seen,
     }[fact]

@@ -155,12 +155,25 @@ class VersionPair(_Model):
     fails_at: FactSource
 
 
+class VersionMismatch(_Model):
+    """A version in the report that another one does not fit."""
+
+    package: str = field(description="With the requirement: its name on PyPI, or `cuda`.")
+    version: str
+    needs: str = field(description="A package, or `python`, `cuda`, `driver` or `compute`: kernels for the GPU.")
+    specifier: str = field(description="As of PEP 440; of `compute`, a list.")
+    found: str = field(description="Does not fit.")
+    at: FactSource = field(description="Where the report states `version`.")
+    found_at: FactSource
+
+
 class KnownProblem(_Model):
     """A combination of versions in the report that is known not to work, with the page that says so."""
 
     problem: str = field(description="One sentence, Markdown.")
     remedy: str = field(description="One sentence, Markdown.")
     source: str
+    mismatch: VersionMismatch | None = field(default=None, description="Only where the versions do not fit together.")
 
 
 class SimilarIssue(_Model):

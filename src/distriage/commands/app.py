@@ -12,6 +12,7 @@ from distriage.base.terminal import READ
 from distriage.base.terminal import output as standard_output
 from distriage.commands.agents import mcp
 from distriage.commands.classify import classify
+from distriage.commands.doctor import doctor
 from distriage.model.taxonomy import default_taxonomy
 
 
@@ -49,7 +50,7 @@ def taxonomy(
         print_taxonomy(standard_output(), loaded, axes, with_definitions=axis is not None)
 
 
-_CORE = (classify, taxonomy, mcp)
+_CORE = (classify, taxonomy, doctor, mcp)
 
 
 def build_app(typed: str = "") -> typer.Typer:

@@ -54,7 +54,7 @@ _GPUS_BY = re.compile(  # 8x A100, 2x8 H100
 _GPUS = re.compile(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Llama-3 GPU", "A800 80 GPU cards"
     r"(?P<v>[1-9](?<![A-Za-z0-9_.*]\d)(?<![A-Za-z]-\d)(?<![A-Za-z0-9]:\d)(?!(?<=[AHVahv]\d00\s\d)[024]\s)"
     rf"{FIGURES})(?<!{GPU_NUMBER})(?<!20[12]\d)(?=[ -]?[A-Za-z\d卡-])"
-    rf"(?:[ -]?(?i:{_MAKER}|(?:rtx|gtx|[abhv]\d00|\d0[5-9]0|a6000|-)\s){{0,3}}(?i:\d{{2,3}}\s?GB\s)?"
+    rf"(?:[ -]?(?i:{_MAKER}|(?:rtx|gtx|[abhv]\d00|\d0[5-9]0|a6000|logical|physical|-)\s){{0,3}}(?i:\d{{2,3}}\s?GB\s)?"
     rf"(?:(?i:{_GPU})|{_CARD_SIGN}){AFTER}(?!=)| (?=[A-Za-z])(?i:{_MAKER}){{0,2}}(?:{_NAMED}|RTX|GTX))"
 )
 _PART_BEFORE = re.compile(
@@ -126,7 +126,9 @@ _DEVICE_LIST = re.compile(
 MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
 _MPI_PROCESSES = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
 # Words of a report whose processes run on GPUs; "CUDA version" is in Horovod's form.
-_OF_GPUS = ("gpu", "nvidia", "cuda_", "nccl_", "cuda error", "cuda driver", "cuda out")
+_OF_GPUS = re.compile(
+    r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)"
+)  # not "/Multiple-GPUs-and-machines"
 _TENSOR_PARALLEL = r"(?:tensor[_-]parallel[_-]size|-tp(?:-size)?)[ =]\s?(?P<tp>\d{1,4})\b"
 _PIPELINE_PARALLEL = r"(?:pipeline[_-]parallel[_-]size|-pp(?:-size)?)[ =]\s?(?P<pp>\d{1,3})\b"
 _GRID = (
@@ -158,9 +160,10 @@ _PER_NODE_BEFORE_CHARS = 24  # at most
 _MOST_ON_A_NODE = 16  # more are those of a cluster
 _SINGLE = ("single ", "single-", "one ", "one-")
 _SINGLE_GPU = re.compile(
-    r"单[卡张]|(?<!least )\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
+    r"单[卡张]|(?<!least )(?<!than )\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
     rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
 )
+_WORKS_BEHIND = re.compile(r"[^\n.;]{0,40}?\b(?:was|ran) (?:fine|ok|good)\b")  # and the others do not
 _SEVERAL_GPUS = re.compile(r"gpus\b|multi[- ]?gpu|[多几]卡")  # with one card it works, with several it does not
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
@@ -199,7 +202,7 @@ def count_gpus(
         per_node += [(match["list"].count(",") + 1, match.start()) for match in lists]
         total += numbers_at(_OPTION, words, _OPTIONS)
         processes = numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
-        total += processes if processes and (on_gpus or (on_gpus is None and any_of(_OF_GPUS, words))) else []
+        total += processes if processes and (on_gpus or (on_gpus is None and _OF_GPUS.search(words))) else []
         per_process = numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)
         total += [(count * max([number for number, _ in processes], default=1), place) for count, place in per_process]
         if any_of(_GRID_STARTS[1], words):
@@ -219,7 +222,7 @@ def count_gpus(
                     counts.append((number_of(match), match.start()))
     if not any(count for count, _ in (*per_node, *total)):
         single = first_at(_SINGLE_GPU, words, places((*_SINGLE, "单"), words))
-        if single and not _SEVERAL_GPUS.search(words):
+        if single and not _SEVERAL_GPUS.search(words) and not _WORKS_BEHIND.match(words, single.end()):
             return (1, single.start()), None
         none = first_at(_NO_GPUS, words, places(("gpus",), words))
         return ((0, none.start()) if none else None), None

@@ -16,13 +16,13 @@ from distriage.facts.counts import count_gpus, counts_gpus, listed_gpus
 from distriage.facts.frameworks import framework_of, frameworks_in, nameless_versions, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places
 from distriage.facts.nodes import count_nodes, speaks_of_several_nodes
-from distriage.facts.packages import torch_versions, versions_of_packages
+from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
 from distriage.facts.projects import PYTORCH, Tracker, projects
 from distriage.facts.regressions import worked_before
 from distriage.facts.scanning import Passage, Source, any_of, first_at, passage, places
 from distriage.facts.spoken import names_cpu_only
 from distriage.facts.systems import system_of
-from distriage.facts.versions import Comparison, Versions, releases
+from distriage.facts.versions import Comparison, Versions, of_title, releases
 from distriage.segments import Kind, Segment, Segments, split
 
 _OWN = (Kind.TITLE, Kind.FORM, Kind.PROSE, Kind.COMMAND, Kind.CONFIGURATION, Kind.SOURCE)
@@ -31,6 +31,10 @@ _OUTPUT = (Kind.TRACEBACK, Kind.LOG)
 _TOOLS_SIGNS = ("==", "[pip3]", "[conda]", "version", "  ")
 _MOST_OWN = 4
 _Value = TypeVar("_Value", str, int)
+_ELSEWHERE_IT_WORKS = re.compile(
+    r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z"
+)
+_ELSEWHERE_CHARS = 100  # at most
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 # Words for an absent thing in a form: "NCCL version: N/A", "GPU models and configuration: No CUDA". For torch's build
 # "N/A" means that it could not be imported.
@@ -123,8 +127,12 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     if output.text:
         printed = versions_of_packages(output, Versions(), labelled=True)
         versions |= {fact: named for fact, named in printed.items() if not versions[fact]}
+    versions["python"] = versions["python"] or python_of_paths(output, own)
+    versions = {fact: of_title(named, segments.title) for fact, named in versions.items()}
     named_gpus = gpu_places(stated.words)
     model = gpu_model(stated, named_gpus)
+    if model and _ELSEWHERE_IT_WORKS.search(stated.words, max(0, model[1] - _ELSEWHERE_CHARS), model[1]):
+        model = None if gpu_model(output, gpu_places(output.words)) else model  # the log is of the one that fails
     found: dict[str, tuple[str | int, Source]] = {}
     absent = _absent(stated.words) - ({"gpu_count"} if model else set())
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
@@ -238,6 +246,8 @@ def _counted(
     several = nodes is None and speaks_of_several_nodes(text.words)  # of several without a number, the sum is not known
     if per_node and not several and (total is None or per_node[0] * times > total[0]):
         counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))
+    if nodes and nodes[0] == 1 and total and not per_node:
+        counts["gpus_per_node"] = counts["gpu_count"]
     if listed := listed_gpus(text):  # a job may use only some of them
         source = text.source(listed[1])
         counts.setdefault("gpus_per_node", (listed[0], source))

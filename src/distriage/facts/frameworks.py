@@ -29,17 +29,18 @@ _IN_TITLE = re.compile(
     re.I,
 )
 _USED = (
-    ("using", "upgrad", "between"),
+    ("using", "upgrad", "between", "running v", "version "),
     re.compile(
-        r"(?:(?:using|upgrad(?:ed|ing)(?:\sfrom\sv?\d[\d.]{1,12})?\sto)\sv?"
-        rf"{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?){VERSION}(?![\w.]?\d)(?!\w)",
+        r"(?:(?:using|running(?=\sv)|upgrad(?:ed|ing)(?:\sfrom\sv?\d[\d.]{1,12})?\sto)\sv?"
+        rf"{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?|(?<=with\s)version\s(?=\d+\.\d)){VERSION}(?![\w.]?\d)(?!\w)",
         re.I,
     ),
 )
 _FIELD = (  # of a form: the text below "Version" or "Which version do you use?"
     ("version", "which version", "what version", "release"),
     re.compile(
-        r"(?:^|(?<=\n)|(?<=# ))(?:which |what )?(?:version|release)s?(?: or commit)?(?: (?:are you using|do you use))?"
+        r"(?:^|(?<=[^-]\n)|(?<=# ))(?:which |what )?(?:version|release)s?(?: or commit)?"
+        r"(?: (?:are you using|do you use))?"
         rf"\??[ \t]*[:\n]\s{{0,4}}[`*v]{{0,3}}{VERSION}",
         re.I,
     ),
@@ -63,7 +64,7 @@ _HASH = r"(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![0-9a-z])"
 _COMMIT_BEFORE = frozenset({"", "git", "latest", "last", "current"})
 _COMMIT = re.compile(
     rf"commit(?:\s(?:id|hash|sha))?[\s:=`'\"*(]{{1,6}}(?P<v>(?=[a-f]{{0,39}}\d)[0-9a-f]{{7,40}})(?![0-9a-z])"
-    rf"|version[:=`'\"* ]{{1,6}}(?P<bare>{_HASH})",
+    rf"|version[:=`'\"* ]{{1,6}}(?P<bare>{_HASH})|(?:master|main) at @?(?P<at>{_HASH})",
     re.I,
 )
 
@@ -196,13 +197,18 @@ def _commits(passage: Passage, named: Mapping[str, Sequence[int]]) -> Versions:
     """The commits behind a framework's name or at the beginning of a line; others are of lines of code."""
     text, words = passage.text, passage.words
     found = [match for word, begins in named.items() for match in matches_at(_commit_of(word), text, begins)]
-    for match in matches_at(_COMMIT, text, places(("commit", "version"), words)):
+    for match in matches_at(_COMMIT, text, places(("commit", "version", "master at", "main at"), words)):
         line = words.rfind("\n", 0, match.start()) + 1
         before = words[max(line, match.start() - 40) : match.start()]
+        if match["at"]:
+            found.append(match)
+            continue
         alone = before.strip(" -*#`") in _COMMIT_BEFORE and (match["v"] or _begins_section(words, line))
         if alone or any_of(named, before):
             found.append(match)
-    return Versions({f"commit {one['v'] or one['bare']}": passage.source(one.start()) for one in reversed(found)})
+    return Versions(
+        {f"commit {one['v'] or one['bare'] or one['at']}": passage.source(one.start()) for one in reversed(found)}
+    )
 
 
 def _begins_section(words: str, line: int) -> bool:
@@ -216,7 +222,7 @@ def _commit_of(word: str) -> re.Pattern[str]:
     """`Horovod version: b94d8b4`, `Horovod version: tip of master (b94d8b4)`."""
     return re.compile(
         rf"{NAME_BEFORE}{re.escape(word)}\sversion\s?[:=]\s?(?:[a-z ]{{0,20}}\b(?:main|master)\s)?"
-        rf"[`(]{{0,2}}(?P<v>{_HASH})(?P<bare>)",
+        rf"[`(]{{0,2}}(?P<v>{_HASH})(?P<bare>)(?P<at>)",
         re.I,
     )
 

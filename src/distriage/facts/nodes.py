@@ -54,6 +54,12 @@ _FORMER = re.compile(
     r"|\b(?:resum|restor|restart|continu|load)[^.\n]{1,50}\sinstead\sof)\s\Z"
 )
 _FORMER_CHARS = 72  # at most
+# 2x p4d.24xlarge, two p2.8xlarge instances
+_INSTANCES = re.compile(
+    r"(?P<v>[1-9](?<![\w.-]\d)\d{0,2}|\b(?:two|three|four|eight|sixteen))\s?[x×]?\s(?=[a-z])[a-z]\d{1,2}[a-z]{0,4}\.\d{0,2}x?(?:large|metal)\b",
+    re.I,
+)
+_INSTANCE_STARTS = (*map(str, range(1, 10)), "two", "three", "four", "eight", "sixteen")
 _OPTIONS = ("nnodes", "num_nodes", "num-nodes", "num_machines", "--nodes")
 _OPTION = re.compile(  # the most of `--nnodes=1:4` and `--nodes=2-4`
     rf"(?:{'|'.join(_OPTIONS)})[\"']?\s?[=: ]\s?(?:\d{{1,4}}[:-])?(?P<v>\d{{1,4}})\b"
@@ -69,10 +75,11 @@ _SEVERAL_NODES = re.compile(
     r"hosts\b|multi[- ]?host|node(?:s\b(?<!numa nodes)|\b(?:(?<=new node)|(?<=second node)|(?<=other node)))"
     r"|multi[- ]?node|machines\b|[多几跨]机|[多几跨]个?节点"
 )
-_SINGLE = ("single ", "single-", "one ", "one-", "单机", "--standalone")
+_SINGLE = ("single ", "single-", "one ", "one-", "gpus of ", "单机", "--standalone")
 _SINGLE_NODE = re.compile(
-    r"(?<!than )\b(?:single|one)[ -](?:node|machine|server|host)\b(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the)\b)"
-    r"|单机|--standalone\b"
+    r"(?<!than )(?<!those of )\b(?:single|one)[ -](?:(?!more|other|such|each|gpu)[a-z]{3,16} )?"
+    r"(?:node|machine|server|host)\b(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the)\b)"
+    r"|gpus of (?:the|one|a) (?:same )?(?:node|machine|server)\b|单机|--standalone\b"
 )
 _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
 
@@ -95,6 +102,8 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
             counted = former if _is_former(words, match.start()) else counts
             counted.append((number_of(match), match.start()))
         counts += numbers_at(_OPTION, words, _OPTIONS)
+    if "xlarge" in words or ".metal" in words:
+        counts += numbers_at(_INSTANCES, words, _INSTANCE_STARTS)
     counts += [(number_of(match), match.start()) for match in matches_at(_SLURM_NODES, text, places(_SLURM, words))]
     counts += [
         (match["hosts"].count(",") + 1, match.start())

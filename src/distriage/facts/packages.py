@@ -28,8 +28,14 @@ _TORCH = re.compile(  # no release of torch has two digits before the first poin
 )
 _TORCH_STARTS = ("torch", "pytorch")
 _WHEEL_TAG = re.compile(r"\+cu(\d\d)(\d)\b")
-_PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{NOTE}{GAP}{VERSION}", re.I)
+_PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{NOTE}{GAP}(?=[23]\.){VERSION}", re.I)
 _PY = re.compile(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
+_PYTHON_OF_PATH = re.compile(  # /usr/lib/python3.10/site-packages/, \\Python38\\lib\\site-packages
+    r"python(?:(?P<v>[23]\.\d{1,2})/(?:site-packages|dist-packages|[a-z_]{2,30}(?:/|\.py))"
+    r"|(?P<major>[23])(?P<minor>\d{1,2})\\(?:lib\\)?site-packages)",
+    re.I,
+)
+_CUDA_OF_SUFFIX = re.compile(r"\+cuda(?P<v>\d\d?\.\d)", re.I)  # of a package: 2.29.2-1+cuda12.9
 _SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|release |{BLANKS}|{IS}){{0,12}}"
 _CUDA = re.compile(
     rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit"
@@ -76,6 +82,20 @@ _DRIVER = re.compile(rf"(?:driver(?: version| nvidia)?|驱动(?:版本)?){_DRIVE
 _NVIDIA_SMI = re.compile(rf"nvidia-smi{_DRIVER_VERSION}", re.I)
 
 
+def python_of_paths(*passages: Passage) -> Versions:
+    """Python's version in the paths of the first passage that has some; none if they differ."""
+    for passage in passages:
+        matches = [
+            found
+            for place in places(("python2", "python3"), passage.words)
+            if (found := _PYTHON_OF_PATH.match(passage.text, place))
+        ]
+        said = {found["v"] or f"{found['major']}.{found['minor']}" for found in matches}
+        if said:
+            return NO_VERSIONS if len(said) > 1 else Versions({said.pop(): passage.source(matches[0].start())})
+    return NO_VERSIONS
+
+
 def torch_versions(passage: Passage, *, labelled: bool = False) -> Versions:
     """Every version of torch that a text names; see `versions_of_packages`."""
     return versions_at(_TORCH, passage, places(_TORCH_STARTS, passage.words), labelled=labelled)
@@ -115,7 +135,7 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
         return NO_VERSIONS, NO_VERSIONS
     built = Versions({f"{tag[1]}.{tag[2]}": source for tag, source in tags.items()}) or at(_CUDA_OF_TORCH, "cuda used")
     starts = ("cuda", "+cu", "-cu", "/cu")
-    stated, toolkit = at(_CUDA, *starts), at(_TOOLKIT, *_TOOLKIT_STARTS)
+    stated, toolkit = at(_CUDA, *starts) or at(_CUDA_OF_SUFFIX, "+cuda"), at(_TOOLKIT, *_TOOLKIT_STARTS)
     if built:
         same = tuple(f"{version}." for version in built.in_use)
         repeated = any(f"{version}.".startswith(same) for version in stated.in_use)

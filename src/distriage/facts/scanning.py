@@ -71,6 +71,7 @@ def before_on_line(text: str, place: int) -> str | None:
     return text[line:place].strip(_MARKS) if line or place <= _MARKS_CHARS else None
 
 
+_COMMENTED = re.compile(r"#+ ?(?:[\w.-]{1,40}==\d|pip3? install |conda install )")
 _MOST_LINE_CHARS = 2000
 # A form's examples, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without an answer
 # behind it, the reporter may have overwritten it.
@@ -133,7 +134,7 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
                 written.append(f"# {segment.heading}")
                 lines.append(segment.lines[0])
             heading = segment.heading
-            written += [_closed(text) if (text := line.text)[:1] == "|" else text for line in segment.lines]
+            written += [_stating(line.text) for line in segment.lines]
             lines += segment.lines
             of_lines += [segment.kind] * (len(lines) - len(of_lines))
     if max(map(len, written), default=0) > _MOST_LINE_CHARS:
@@ -144,6 +145,10 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
     return Passage(text, folded(text), written, lines, of_lines)
 
 
-def _closed(line: str) -> str:
-    """A table's row with a mark at its end, since a head's cell must not label the next row."""
-    return f"{line};" if line.endswith("|") else line
+def _stating(line: str) -> str:
+    """A table's row with a mark at its end, since a head's cell must not label the next row; a requirement that is
+    commented out as nothing.
+    """
+    if line[:1] == "#" and _COMMENTED.match(line):
+        return ""
+    return f"{line};" if line[:1] == "|" and line.endswith("|") else line

@@ -47,6 +47,7 @@ _ATTACHED_LISTING = re.compile(
     r"\[[\w.-]{0,60}(?<![a-z])(?:collect)?env(?:ironment)?(?![a-z])[\w.-]{0,60}\.(?:txt|log|md|json|ya?ml)\]"
     rf"\(https://{ATTACHMENT}"
 )
+_IMAGE = re.compile(r"pytorch:\d\d\.\d\d-py3")  # NVIDIA's; its tag tells what is in it
 _NVIDIA = ("cuda error", "nvidia")
 _AMD = re.compile(r"rocm|radeon|(?<!\w)amd (?!epyc|ryzen|threadripper|opteron|cpu)")
 _MODELS: Mapping[Platform, tuple[str, ...]] = {  # beginnings of their names
@@ -167,6 +168,8 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
         subjects.add("nvidia")
     if _ATTACHED_LISTING.search(words):
         stated |= {"framework_version", "torch", "cuda", "nccl", "gpu_model", "gpu_count", "os"}
+    if _IMAGE.search(words):
+        stated |= {"torch", "cuda", "nccl"}
     if version_stated:
         stated.add("torch")
     if platform in _SYSTEMS:

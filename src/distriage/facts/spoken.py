@@ -25,10 +25,14 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     "version": (("version",), re.compile(r"version[^\n\d]{0,20}\d+\.\d")),  # of anything
     # Which source it is: a branch's newest, as with the project's own tests, a commit, or a line that GitHub quotes.
     "source": (
-        ("nightly", "commit", "line", "ci fail", "failing "),
+        (
+            *("nightly", "commit", "line", "ci fail", "cd pipeline", "failing ", "up-to-date with", "up to date with"),
+            *("master", "main", "today", "主分支"),
+        ),
         re.compile(
-            r"(?<!\w)nightly|(?<!\w)commit[^\n]{0,20}?(?<!\w)[0-9a-f]{7}|ci fail|failing [^\n]{0,40}?test"
-            r"|(?<!\w)lines? \d{1,5}(?: to \d{1,5})?\s{1,2}in\s{1,2}[0-9a-f]{7}(?!\w)"
+            r"(?<!\w)nightly|(?<!\w)commit[^\n]{0,20}?(?<!\w)[0-9a-f]{7}|c[id] (?:fail|pipeline)"
+            r"|failing [^\n]{0,40}?test|(?<!\w)lines? \d{1,5}(?: to \d{1,5})?\s{1,2}in\s{1,2}[0-9a-f]{7}(?!\w)"
+            r"|up.to.date with the master|主分支|(?:master|main)[`'\"*]{0,2} of today|today's (?:master|main)"
         ),
     ),
     "notebook": (  # no command launches the processes
@@ -38,13 +42,28 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     "container": (("docker",), None),
     "error": (
         (
-            *("error", "exception", "traceback", "crash", "fail", "abort", "assertion", "side assert", "broken"),
+            *(
+                "error",
+                "exception",
+                "traceback",
+                "crash",
+                "fails",
+                "failed",
+                "failing",
+                "abort",
+                "assertion",
+                "side assert",
+                "broken",
+            ),
             *("segfault", "segmentation fault", "core dump", "sigsegv", "sigabrt", "sigbus", "sigill"),
         ),
         None,
     ),
 }
-_PERMALINK = re.compile(r"/(?:blob|tree|commits?)/[0-9a-f]{7,40}(?![\w-])")
+_PERMALINK = re.compile(
+    r"/(?:blob|tree|commits?)/[0-9a-f]{7,40}(?![\w-])|(?<!\w)commit[: `]{1,3}[0-9a-f]{7,40}(?!\w)"
+    r"|[(@`](?=\w{0,6}\d)(?=\w{0,6}[a-f])[0-9a-f]{7,10}[),`]|\[x\][^\n]{0,60}up.to.date with the master"
+)
 # Branches: "the `main` branch", "on main it hangs", "tip of master". "Main" is an adjective in "the main reason" and
 # "on main thread", a function in "in main" and "from main import x"; "master" is else but a process.
 _MAIN_BEHIND = (
@@ -63,7 +82,10 @@ _BRANCH_BEFORE = re.compile(
 _BRANCH_BEFORE_CHARS = 40  # at most
 _NO_ERROR = (
     ("silent", "no ", "without ", "n't ", "not "),
-    re.compile(r"silent|(?:(?<!\w)no|without)(?: any| an)? (?:error|exception|traceback)|n[o']t (?:raise|throw|fail)"),
+    re.compile(
+        r"silent|(?:(?<!\w)no|without)(?: any| an)? (?:error|exception|traceback)|not? any error"
+        r"|n[o']t (?:raise|throw|fail)"
+    ),
 )
 # "no" and "not" only as the whole value: "GPU memory: not released after step" denies nothing.
 _NONE = (
@@ -77,13 +99,25 @@ _HEADING = (
 )
 # In a form's field, in a call's argument, in prose; with the beginnings of a match.
 _NO_DEVICE = (
-    ("gpu", "cuda", "available", "0/0 gpus", "registered devices", "no ", "without ", "cpu", "tensorflow-cpu"),
+    (
+        "gpu",
+        "cuda",
+        "use_cuda",
+        "available",
+        "0/0 gpus",
+        "registered devices",
+        "no ",
+        "without ",
+        "cpu",
+        "tensorflow-cpu",
+    ),
     re.compile(
         rf"(?:gpus?|cuda)(?: is)? available[ \t]?:{_NONE}|gpus?{_HEADING}{_NONE}"
         rf"|(?<=[\n *-])(?<![thx]pu )available[ \t]?:{_NONE}"  # Lightning's listing
         r"|gpus[\"']?[ \t]?[:=][ \t]?0(?![\w.,])|(?<!\d)0/0 gpus|registered devices: \[cpu"
         r"|(?<!\w)no (?:cuda[ -](?:capable )?devices?|gpus?(?! (?:memory|util|usage|error|kernel|p2p)))"
         r"|without (?:a |any )?gpus?\b|(?<!\w)cpu[- ]?only|tensorflow-cpu|cuda used to build pytorch: none"
+        r"|use_cuda=(?:0|off)"
     ),
 )
 

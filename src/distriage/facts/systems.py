@@ -11,7 +11,7 @@ _NAMED = re.compile(
     r"|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux"
     r"|mac ?OS(?: ?X)?|(?-i:OS ?X)\b:?"
     # "sliding windows" is not a system
-    r"|windows subsystem for linux|(?-i:W)indows"
+    r"|windows subsystem for linux|(?-i:W)indows(?!\s?/\s?(?:linux|mac))"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
     r"|windows(?=[ -]?(?:1[01]|[78]|server)\b|\s?[^\x00-\x7f])|WSL\d?)"
     # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is not a release of Ubuntu
@@ -39,6 +39,7 @@ _LINE_STARTS = (
     "os:",
     "os :",
     "os：",
+    "os (",
     "os version",
     "os and version",
     "os platform",
@@ -46,6 +47,7 @@ _LINE_STARTS = (
     "what operating system",
 )
 _NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})
+_BEFORE = frozenset({"", "Host", "Host Machine", "My", "Server"})  # of a line's label
 _MOST_WORDS = 6  # of a name; more are prose
 _WINDOWS = re.compile(r"\AWin ?(?=\d|\Z)", re.I)
 _APPLE = re.compile(r"\A(?:OS ?X|Darwin|Mac(?= ?\d|\Z))\b:?", re.I)
@@ -67,7 +69,7 @@ def system_of(passage: Passage) -> tuple[str, int] | None:
 
 def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
     for match in matches_at(_LINE, text, places(_LINE_STARTS, words)):
-        if before_on_line(text, match.start()) != "":
+        if before_on_line(text, match.start()) not in _BEFORE:
             continue
         value = match["v"].rstrip(" -.")
         if len(value.split()) <= _MOST_WORDS and value.lower() not in _NOTHING - {"linux"}:

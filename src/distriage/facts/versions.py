@@ -23,7 +23,8 @@ GAP = (  # each text is read in one way only
 )
 # Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
 NOTE = (
-    r"(?:\snightly|\sversion\s\((?:GPU\?|accelerator\?|use\scommand\sbelow|[ ]{3,120}|e\.g\.?,?\s[\d.]{1,10})\)"
+    r"(?:\snightly|\sinfo-{5,20}(?=\n)|\sversion:?\s\([^()\n\d]{3,120}\)(?=:)"
+    r"|\sversion\s\((?:GPU\?|accelerator\?|use\scommand\sbelow|[ ]{3,120}|e\.g\.?,?\s[\d.]{1,10})\)"
     r"|(?P<to>\s(?:from\sv?(?P<left>\d[\d.]{1,12})\s)?to(?=\s)))?"
 )
 # "torch 2.7.0 works; after the upgrade to 2.8.0 it hangs": a version without a name, of the last one named.
@@ -34,10 +35,15 @@ _OTHER_VERSION = re.compile(
 )
 _AND = re.compile(r"(?:\s?[,/&]\s?|\sand\s)v?")
 _ONLY = re.compile(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
+_MOVED = re.compile(  # of a title: "breaks from 4.33.2 to 4.35.2"
+    r"\b(?:break|fail|regress|slow|broke|crash|hang)\w{0,6} (?:\w{1,12} ){0,2}"
+    r"from v?(?P<left>\d[\w.]{1,16}) to v?(?P<to>\d[\w.]{1,16})",
+    re.I,
+)
 # What is said of a version that works. "Works around", "works only": not quite.
 _WORKS_BEHIND = re.compile(
     r"[`'\"*)]{0,3},?\s(?:it\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|helps|(?:solv|fix|resolv)e[sd])\b"
-    r"(?!\s(?:but|(?:\w{1,12}\s)?only|until|except|around))|\s?(?:就|则)?(?:没问题|没有问题|正常)"
+    r"(?!\s(?:but|(?:\w{1,12}\s)?only|until|except|around))|\s?\|(?:[^|\n]{1,20}\|)?\s?(?:normal|works|ok|fine|good)\b|\s?(?:就|则)?(?:没问题|没有问题|正常)"
     r"|[`'\"*)]{0,3},?\s(?:ok(?:ay)?|good|fine|it\swas)\b(?!\s(?:until|but))|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
     re.I,
 )
@@ -61,7 +67,9 @@ _UPGRADED_BEFORE = re.compile(
 )
 _UPGRADED_BEFORE_CHARS = 30  # at most
 # "We moved from vLLM 0.8.4 to 0.8.5": the first one is no longer in use; but it is if one may "upgrade from" it.
-_LEFT_BEFORE = re.compile(r"\b\w{2,12}(?:ed|ing|ion)\s(?:(?!to\s)[\w.-]{1,20}\s){0,3}from\s(?:the\s)?\Z", re.I)
+_LEFT_BEFORE = re.compile(
+    r"\b(?:\w{2,12}(?:ed|ing|ion)|breaks|fails|broke|slower)\s(?:(?!to\s)[\w.-]{1,20}\s){0,3}from\s(?:the\s)?\Z", re.I
+)
 _LEFT_BEFORE_CHARS = 90  # at most
 _LEFT_BEHIND = re.compile(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
 # setuptools-scm's version of a checkout without tags, `0.1.dev7393+gb1c1fe3`: a commit.
@@ -122,6 +130,15 @@ def joined(found: Iterable[Versions]) -> Versions:
             in_use.setdefault(version, source)
         working.update(one.working)
     return Versions(in_use, working)
+
+
+def of_title(named: Versions, title: str) -> Versions:
+    """Of several releases the one in the title, if it names one alone."""
+    if (moved := _MOVED.search(title)) and {moved["left"], moved["to"]} <= named.in_use.keys():
+        left, to = moved["left"], moved["to"]
+        return Versions({to: named.in_use[to]}, {**named.working, left: named.in_use[left]})
+    titled = {version: source for version, source in named.in_use.items() if version in title}
+    return Versions(titled, named.working) if len(titled) == 1 < len(named.in_use) else named
 
 
 def releases(versions: Iterable[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """A repository's past issues, kept in a file so that nothing is fetched twice. Network and file I/O; reads only.
 
-The file holds a header, then one line per page as GitHub gave it, newest issues first, each with the query of the next
-page. An interrupted call leaves whole pages behind, and the next call continues from there.
+The file holds a header with the repository's forms, then one line per page as GitHub gave it, newest issues first, each
+with the query of the next page. An interrupted call leaves whole pages behind, and the next call continues from there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import Any, BinaryIO
 from distriage.base.disk import writing
 from distriage.base.errors import InputError
 from distriage.base.times import LAST_S
+from distriage.base.types import FormLines
 from distriage.github.client import Client
+from distriage.github.forms import form_lines
 from distriage.github.listed import ListedIssue, issue_type
 
 FORMAT = 1
@@ -32,11 +34,13 @@ class History:
     Attributes:
         fetched_at: When the first page was fetched, Unix time in seconds.
         complete: It includes the oldest ones.
+        forms: Of the repository when the first page was fetched; None: none, or not known.
     """
 
     issues: tuple[ListedIssue, ...]
     fetched_at: float
     complete: bool
+    forms: FormLines | None = None
 
 
 def read_history(
@@ -63,6 +67,8 @@ def read_history(
         with writing(cache), cache.open("ab") as stream:
             stream.truncate(size)
             if not size:
+                forms = form_lines(client, repository)
+                header["forms"] = forms and {"headings": sorted(forms.headings), "lines": sorted(forms.lines)}
                 _write(stream, header)
             for items, after in client.pages(f"/repos/{repository}/issues", following):
                 following = after
@@ -73,7 +79,7 @@ def read_history(
                     break
     newest_first = sorted(found.values(), key=lambda issue: (-issue.created_at, -issue.number))
     kept = tuple(reversed(newest_first[:limit]))
-    return History(kept, header["fetched_at"], following is None and len(kept) == len(found))
+    return History(kept, header["fetched_at"], following is None and len(kept) == len(found), forms_of(header))
 
 
 def load_history(file: Path) -> tuple[str, History]:
@@ -92,7 +98,15 @@ def load_history(file: Path) -> tuple[str, History]:
         _collect(found, page["items"])
     issues = tuple(sorted(found.values(), key=lambda issue: (issue.created_at, issue.number)))
     complete = bool(pages) and pages[-1]["next"] is None
-    return str(header["repository"]), History(issues, header["fetched_at"], complete)
+    return str(header["repository"]), History(issues, header["fetched_at"], complete, forms_of(header))
+
+
+def forms_of(header: Mapping[str, Any]) -> FormLines | None:
+    """The forms in a header; None if absent or malformed, as in a file of an earlier Distriage."""
+    match header.get("forms"):
+        case {"headings": [*headings], "lines": [*lines]} if all(map(_is_text, (*headings, *lines))):
+            return FormLines(frozenset(headings), frozenset(lines))
+    return None
 
 
 def _write(stream: BinaryIO, row: Mapping[str, Any]) -> None:

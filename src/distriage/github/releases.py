@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from distriage.base.errors import GitHubError
+from distriage.base.errors import GitHubError, RateLimitError
 from distriage.base.times import epoch_s
 from distriage.base.validation import Strict
 
@@ -48,16 +48,22 @@ def _published(listed: list[Any]) -> Iterator[Release]:
 
 
 def kept_releases(client: Client, repository: str, now: Callable[[], float] = monotonic) -> Sequence[Release]:
-    """The releases, kept for `KEPT_S` in this process; the last known ones, or none, where GitHub fails."""
+    """The releases, kept for `KEPT_S` in this process; the last known ones, or none, where GitHub fails.
+
+    Raises:
+        RateLimitError: the limit is reached; asked again next time.
+    """
     key = (client.api, repository.casefold())
-    with _lock:  # of several threads, one asks
-        known = _kept.get(key)
-        if known is not None and known[0] > now():
-            return known[1]
-        try:
-            found: Sequence[Release] = read_releases(client, repository)
-        except GitHubError:
-            found = known[1] if known is not None else ()
+    known = _kept.get(key)
+    if known is not None and known[0] > now():
+        return known[1]
+    try:
+        found: Sequence[Release] = read_releases(client, repository)
+    except RateLimitError:
+        raise
+    except GitHubError:
+        found = known[1] if known is not None else ()
+    with _lock:
         _kept.pop(key, None)
         while len(_kept) >= _MOST_KEPT:
             del _kept[next(iter(_kept))]

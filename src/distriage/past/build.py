@@ -20,7 +20,7 @@ Fingerprint = tuple[NDArray[np.int32], Floats, Floats]
 
 
 def _fingerprints_of(classifier: Classifier, reports: Sequence[IssueReport]) -> list[Fingerprint]:
-    inputs = [prepare(report.title, report.body) for report in reports]
+    inputs = [prepare(report.title, report.body, report.forms) for report in reports]
     predictions = classifier.predict_inputs(inputs)
     return [(*features_of(one), prediction.vector) for one, prediction in zip(inputs, predictions, strict=True)]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from distriage.base.errors import InputError
 from distriage.base.references import reference_of, web_link
 from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
+from distriage.github.history import forms_of
 from distriage.github.listed import ListedIssue, github_id
 from distriage.reading.report import MAX_REPORT_BYTES
 from distriage.reports.records import read_records
@@ -66,7 +67,7 @@ def read_issues(file: str) -> Iterator[tuple[PastIssue, IssueReport]]:
     Raises:
         InputError: the file cannot be read, or a line is not an issue as a JSON object.
     """
-    repository = ""
+    repository, forms = "", None
     for record in read_records(file, columns=FIELDS, longest=MAX_PAGE_BYTES):
         if len(record.content) > MAX_PAGE_BYTES:
             raise InputError(f"{record.place}: more than {MAX_PAGE_BYTES:,} bytes; expected an issue a line, or a page")
@@ -77,14 +78,14 @@ def read_issues(file: str) -> Iterator[tuple[PastIssue, IssueReport]]:
         if not isinstance(value, dict):
             raise InputError(f"{record.place}: {type(value).__name__}; expected a JSON object, an issue a line")
         if "format" in value and "repository" in value:
-            repository = str(value["repository"])
+            repository, forms = str(value["repository"]), forms_of(value)
             continue
         items = value["items"] if isinstance(value.get("items"), list) else [value]
         for item in items:
             if not isinstance(item, dict) or not isinstance(item.get("title"), str):
                 raise InputError(f"{record.place}: an issue without `title`; expected a string")
             if (found := read_item(item, repository, record.place)) is not None:
-                yield found
+                yield found[0], replace(found[1], forms=forms)
 
 
 def read_item(item: Mapping[str, Any], repository: str, place: str) -> tuple[PastIssue, IssueReport] | None:

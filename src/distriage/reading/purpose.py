@@ -52,7 +52,17 @@ _FOUND = (
             "the problem is that",
             "the bug is that",
         ),
-        *("be fixed ", "caused by #", "package ", "wheel ", "release "),
+        *(
+            "be fixed ",
+            "caused by #",
+            "fix should ",
+            "opened a p",
+            "originate",
+            "package ",
+            "wheel ",
+            "release ",
+            "the consequence is ",
+        ),
     ),
     re.compile(
         r"(?:i|we) (?:fixed|patched)\b(?! it by up)|after patching|patched (?:it|this|locally)|caused by #\d"
@@ -60,7 +70,8 @@ _FOUND = (
         r"|works after (?:chang|add|remov|replac|mov)\w{1,4} (?:the |this )?(?:line|code|`)"
         r"|(?:what i found|root cause(?: analysis)?|analysis|(?:suggested|proposed) (?:fix|solution|change)"
         r"|why it happens|## cause|## where)[^\S\n]{0,3}[*_:#]{0,3}[^\S\n]{0,3}(?:\n|\Z)"
-        r"|this (?:is|happens) because\b|this is due to|the current code\b|the (?:cause|reason) is (?!un|not|still)"
+        r"|this (?:is|happens) because\b|this is due to|the consequence is |fix should |opened a (?:pr\b|pull)"
+        r"|it originates? from|the current code\b|the (?:cause|reason) is (?!un|not|still)"
         r"|(?:package|wheel|release) (?:doesn't|does not|didn't) (?:include|contain|ship)"
         r"|\.(?:py|cc|cu|cpp|h)[`)]{0,2},?\s?(?:line \d|#l\d|:\d{2,5}(?![\d)]))"
         r"|line \d{2,5} of `?[\w/]{1,80}\.|lines? \d{1,5}(?: to \d{1,5})?\s{1,9}in\s{1,9}[0-9a-f]{7}\b|#l\d{1,5}"
@@ -129,6 +140,7 @@ _CHORE = re.compile(
     r"|revert|switch to|unpin|pin|retire|replace|tracking|track|sync|withdrawn|release \d"
     r"|add (?:docs?|documentation|tests?|ci)|rfc|roadmap)\b(?=:?\s)(?! (?:in|of|on|after|when|with|from|is|to \d)\b)"
 )
+_NEWS = re.compile(r"(?:工作|月度|每周)总结|周报|月报|weekly (?:report|digest|summary)|monthly (?:report|summary)")
 _FAILS = ("break", "broke", "fail", "wrong", "slow", "worse", "regress", "stop", "kill", "lost", "mess")
 _SECURITY = (
     *(
@@ -180,6 +192,8 @@ def tells_no_failure(segments: Segments) -> bool:
     prose = _prose(segments)
     own, title = folded(prose), folded(segments.title)
     if any_of(_SECURITY, own) and not segments.of(Kind.TRACEBACK):
+        return True
+    if _NEWS.search(title) and not segments.of(Kind.TRACEBACK):
         return True
     if _CHORE.match(title) and not (names_failure(own) or any_of(_FAILS, own) or quotes_exception(own)):
         return True

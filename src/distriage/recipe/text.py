@@ -23,6 +23,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from distriage.base.types import FormLines
 from distriage.recipe.chinese import in_english
 from distriage.recipe.features import all_features
 from distriage.recipe.folding import DIGITS, fold, fold_log
@@ -92,9 +93,9 @@ class _Read(NamedTuple):
     line: Line
 
 
-def prepare(title: str, body: str) -> ModelInput:
-    """Turn a filed report into the model's input, with `model_input`."""
-    return model_input(split(title, body))
+def prepare(title: str, body: str, forms: FormLines | None = None) -> ModelInput:
+    """Turn a filed report into the model's input, with `model_input`; `forms` as in `split`."""
+    return model_input(split(title, body, forms))
 
 
 def model_input(report: Segments) -> ModelInput:

@@ -11,23 +11,28 @@ from distriage.facts.projects import projects
 from distriage.facts.regressions import is_regression
 from distriage.github.releases import Release
 from distriage.reading.report import ReadReport
-from distriage.signs.kinds import Sign, in_order
+from distriage.signs.kinds import Sign, in_order, kinds
+from distriage.signs.quality import lacks_of
 
 # `0.8.5.dev12+g1b2c3d`, `2.6.0a0+git1b2c3d`, `1.3.0b20180911`.
 _NOT_RELEASED = re.compile(r"[-.+_]?dev\d{0,8}|a\d{0,3}\+|\+g(?:it)?[0-9a-f]{5,40}\b|b20\d{6}\b")
 _BRANCH = re.compile(r"(?<![\w/-])(?:master|main|trunk|nightly)(?![\w/-])|\.dev\d", re.I)
 
 
-def signs_of(read: ReadReport, releases: Sequence[Release] = (), at: float = math.inf) -> list[Sign]:
+def signs_of(
+    read: ReadReport, releases: Sequence[Release] = (), at: float = math.inf, *, is_failure: bool
+) -> list[Sign]:
     """The signs of a report.
 
     Args:
+        is_failure: It is about a failure.
         releases: Those of its repository, if known.
         at: When it was filed, Unix time in seconds.
     """
     place = read.facts.sources.get("framework_version")
     gate = gate_of(read.report, read.facts.stated(), place.line if place else None, releases, at)
-    return in_order([*_of_versions(read), gate])
+    lacks = (Sign(name=name, says=kinds()[name].says, line=None) for name in lacks_of(read, is_failure=is_failure))
+    return in_order([*_of_versions(read), gate, *lacks])
 
 
 def _of_versions(read: ReadReport) -> Iterator[Sign]:

@@ -87,6 +87,7 @@ def figures() -> dict[str, Any]:
             "find_ms": timing(12),
             "peak_mib": 900.0,
         },
+        "queue": {"issues": 10_000, "pages": {"SQLite": {"list": {"p50": 31.0, "p95": 42.0, "kb": 99.0}}}},
     }
 
 
@@ -105,7 +106,12 @@ def test_a_page_and_readme_are_made_of_the_figures(figures: dict[str, Any], rese
     assert "0.50 of what a transformers pipeline takes" in readme and "old" not in readme
     assert "**0.50 s and 155 MiB**" in readme and "2.0 times a pipeline's best" in readme
     shown = (tmp_path / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    for text in ("A <fast> one (avx2)", "| 40 requests/s offered | 10.0 | 90 | 120 | 3 |", "infinity-emb | needs"):
+    for text in (
+        "A <fast> one (avx2)",
+        "| 40 requests/s offered | 10.0 | 90 | 120 | 3 |",
+        "infinity-emb | needs",
+        "| SQLite: list | 31 | 42 | 99 |",
+    ):
         assert text.replace("| 40", "| distriage, 40") in shown
     for name in ("latency", "parts", "clients"):
         assert f"(images/bench-{name}.svg)" in shown

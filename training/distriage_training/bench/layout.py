@@ -110,6 +110,17 @@ def http_tables(found: Mapping[str, Any]) -> Iterator[Table]:
     yield Table("Over HTTP", ("", "requests/s", "median ms", "p99 ms", "refused"), rows, " ".join(notes))
 
 
+def queue_tables(found: Mapping[str, Any]) -> Iterator[Table]:
+    """Pages of the triage queue, on each database."""
+    rows = [
+        [f"{database}: {page}", f"{row['p50']:.0f}", f"{row['p95']:.0f}", f"{row['kb']:.0f}"]
+        for database, pages in found["pages"].items()
+        for page, row in pages.items()
+    ]
+    note = "One person asks for one page after the other. Half of the searches find nothing, so they read all issues."
+    yield Table(f"The triage queue with {found['issues']:,} open issues", ("", "median ms", "p95 ms", "kB"), rows, note)
+
+
 def _clients(clients: str, row: Mapping[str, Any]) -> str:
     if clients == "overload":
         return f"{row['offered_per_s']:.0f} requests/s offered"
@@ -121,4 +132,5 @@ BUILDERS: Mapping[str, Builder] = {
     "start": start_tables,
     "many": many_tables,
     "http": http_tables,
+    "queue": queue_tables,
 }

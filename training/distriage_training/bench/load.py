@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -153,10 +154,10 @@ def _percentiles(times: Sequence[float]) -> dict[str, float]:
 
 
 @contextmanager
-def ours(bundle: Path, processes: int, log: Path) -> Iterator[str]:
+def ours(bundle: Path, processes: int, log: Path, settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
     """`distriage serve` with a process a core, each with one thread; its address."""
     port = free_port()
-    settings = {"DISTRIAGE_PROCESSES": str(processes), "DISTRIAGE_THREADS": "1"}
+    settings = {"DISTRIAGE_PROCESSES": str(processes), "DISTRIAGE_THREADS": "1", **settings}
     command = [sys.executable, "-m", "distriage", "serve", "--port", str(port), "--model", str(bundle)]
     with server(command, f"http://127.0.0.1:{port}", "/readyz", log, settings) as url:
         yield url

@@ -16,12 +16,12 @@ from rich.console import Console
 from distriage.base.errors import InputError
 from distriage.engine.workers import cores
 from distriage.model.shipped import find_bundle
-from distriage_training.bench import load, start, throughput
+from distriage_training.bench import load, queue, start, throughput
 from distriage_training.bench.inputs import load_reports, machine, versions
 from distriage_training.bench.spawn import in_child
 
 FORMAT = 1
-SECTIONS = ("parts", "start", "many", "http")
+SECTIONS = ("parts", "start", "many", "http", "queue")
 Figures = dict[str, Any]
 
 
@@ -32,9 +32,11 @@ class Order:
     Attributes:
         model: A bundle's folder or the name of a shipped model; the default model if None.
         reports: A file of reports; the bundle's reference reports if None.
-        count: Reports of `parts` and `http`.
+        count: Reports of `parts` and `http`, and pages of `queue`.
         rounds: Passes over them, and runs of a process.
         seconds: Length of each load of `http`.
+        issues: Open issues of `queue`.
+        database: URL of an empty PostgreSQL database for `queue`; without it, only SQLite is measured.
     """
 
     model: str | None
@@ -43,6 +45,8 @@ class Order:
     rounds: int
     many: int
     seconds: float
+    issues: int = 10_000
+    database: str = ""
 
     @cached_property
     def bundle(self) -> Path:
@@ -90,8 +94,7 @@ class Order:
 
     def http(self, folder: Path, missing: dict[str, str]) -> Figures:
         """Load a server; `missing` says why if it cannot be started."""
-        if not installed("fastapi"):
-            missing["distriage serve"] = "needs fastapi: pip install 'distriage[serve]'"
+        if not can_serve(missing):
             return {}
         bodies = [
             {"title": report.title, "body": report.body}
@@ -99,6 +102,26 @@ class Order:
         ]
         with load.ours(self.bundle, cores(), folder / "server.log") as url:
             return {"distriage": load.measure(load.Target(f"{url}/v1/classify", bodies), self.seconds)}
+
+    def queue(self, folder: Path, missing: dict[str, str]) -> Figures:
+        """Pages of the triage queue; `missing` says why if they cannot be shown."""
+        if not can_serve(missing):
+            return {}
+        databases = {"SQLite": f"sqlite:///{folder / 'queue.db'}"}
+        if self.database:
+            databases["PostgreSQL"] = self.database
+        else:
+            missing["PostgreSQL"] = "needs --database: the URL of an empty database"
+        reports = load_reports(self.bundle, self.reports, self.count)
+        pages = {name: queue.measure(self.bundle, reports, self.issues, url, folder) for name, url in databases.items()}
+        return {"issues": self.issues, "pages": pages}
+
+
+def can_serve(missing: dict[str, str]) -> bool:
+    """Whether `distriage serve` is installed; if not, `missing` says so."""
+    if not (found := installed("fastapi")):
+        missing["distriage serve"] = "needs fastapi: pip install 'distriage[serve]'"
+    return found
 
 
 def installed(module: str) -> bool:
@@ -127,6 +150,7 @@ def measure(order: Order, only: Collection[str], console: Console) -> Iterator[F
             "start": lambda: order.start(folder),
             "many": lambda: order.answer_many(folder),
             "http": lambda: order.http(folder, figures["missing"]),
+            "queue": lambda: order.queue(folder, figures["missing"]),
         }
         yield from measure_sections(figures, sections, only, console)
 

@@ -17,6 +17,10 @@ Count = Annotated[int, typer.Option(min=1, help="Reports whose latency is measur
 Many = Annotated[int, typer.Option(min=1, metavar="N", help="Reports whose throughput is measured.")]
 Rounds = Annotated[int, typer.Option(min=1, help="How often each measurement is repeated.")]
 Seconds = Annotated[float, typer.Option(min=0.1, help="Length of each load over HTTP.")]
+Issues = Annotated[int, typer.Option(min=1, metavar="N", help="Open issues in the measured triage queue.")]
+Database = Annotated[
+    str, typer.Option(metavar="URL", help="An empty PostgreSQL database, to be filled with the queue's issues.")
+]
 Model = Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")]
 
 
@@ -27,11 +31,14 @@ def bench(
     rounds: Rounds = 3,
     seconds: Seconds = 20.0,
     model: Model = None,
+    queue_issues: Issues = 10_000,
+    database: Database = "",
     only: Annotated[
-        list[str] | None, typer.Option(metavar="SECTION", help="parts, start, many or http; default: all.")
+        list[str] | None, typer.Option(metavar="SECTION", help="parts, start, many, http or queue; default: all.")
     ] = None,
 ) -> None:
-    """Measure what a verdict costs on this machine: part by part, from a cold start, in bulk, by HTTP.
+    """Measure what a verdict costs on this machine: part by part, from a cold start, in bulk, by HTTP; and the triage
+    queue.
 
     JSON comes last.
     """
@@ -40,7 +47,7 @@ def bench(
     from distriage_training.bench.tables import print_as_measured
 
     sections = check_sections(only, SECTIONS)
-    order = Order(model, reports, count, rounds, many, seconds)
+    order = Order(model, reports, count, rounds, many, seconds, queue_issues, database)
     steps = measure(order, sections, Console(stderr=True, highlight=False))
     typer.echo(json.dumps(print_as_measured(wide_console(), steps, BUILDERS)))
 

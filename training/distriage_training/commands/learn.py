@@ -99,7 +99,7 @@ def learn(
             past = usable(reviewed.issues, reviewed.numbers)
             wishes = Wishes(least, frozenset(include or ()), frozenset(exclude or ()))
             check_wishes(past.kept, wishes)
-            rows = features_of(classifier, past.kept, progress)
+            rows = features_of(classifier, past.kept, progress, forms=history.forms)
             result = learn_and_measure(past, wishes, rows, promise, progress)
             compared = compare_with(before, result, wishes, rows, promise) if before is not None else None
         refused = compared is not None and bool(compared.worse)

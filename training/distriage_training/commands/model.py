@@ -55,25 +55,6 @@ def train(
     Console(stderr=True, highlight=False).print(f"weights: {weights}")
 
 
-def pretrain(
-    config: ConfigArgument,
-    output: Annotated[
-        Path | None, typer.Option(help="Folder for the adapted encoder; default: runs/NAME-encoder.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")] = False,
-) -> None:
-    """Continue the encoder's pre-training on unlabelled reports; then name its folder as encoder.source."""
-    with training():
-        from distriage_training.config import load_config
-        from distriage_training.fit.pretrain import pretrain as run
-
-        settings = load_config(config)
-        place = output or Path("runs") / f"{settings.name}-encoder"
-        with writing(place):
-            folder = run(settings, place, resume=resume)
-    Console(stderr=True, highlight=False).print(f"encoder: {folder}")
-
-
 def export(
     config: ConfigArgument,
     run: Annotated[Path | None, typer.Option(help="Folder of the run; default: runs/NAME.")] = None,

@@ -87,7 +87,7 @@ def load_splits(config: Config, taxonomy: Taxonomy, console: Console | None = No
     if missing and console is not None:
         console.print(
             f"note: {missing.total():,} of {missing.total() + len(records):,} annotated reports have no text here and "
-            "are left out (`distriage corpus import FOLDER` or `distriage corpus hydrate` brings them)"
+            "are left out (`python training/research corpus import FOLDER` or `hydrate` brings them)"
         )
     by_split: dict[str, list[Record]] = {"train": [], "validation": [], "test": [], "feedback": []}
     for record in records:

@@ -178,7 +178,9 @@ def valid_annotations(path: Path, taxonomy: Taxonomy) -> list[Annotation]:
     """
     records, problems = read_annotations(path, taxonomy)
     if problems:
-        more = f" (and {len(problems) - 1} more; see `distriage corpus check`)" if len(problems) > 1 else ""
+        more = (
+            f" (and {len(problems) - 1} more; see `python training/research corpus check`)" if len(problems) > 1 else ""
+        )
         raise CorpusError(problems[0] + more)
     return [record for _, record in records]
 

@@ -23,6 +23,7 @@ from distriage_training.corpus.load import Splits, load_splits
 from distriage_training.corpus.readings import read_readings
 from distriage_training.corpus.records import Record, label_numbers
 from distriage_training.measure import scoring
+from distriage_training.measure.advice import advice_table, read_advice
 from distriage_training.measure.baselines import TfidfBaseline, majority
 from distriage_training.measure.evaluation import (
     Applied,
@@ -84,6 +85,7 @@ def evaluate(
         feedback=_against_reviews(feedback, predict(classifier, feedback, console), taxonomy) if feedback else {},
         group_macro_f1_mean=_group_means(groups) if config.data.group_column else {},
         published=config.published,
+        advice=_advice(config) if split == "validation" else "",
     )
     _write(found, figures, output)
     return found
@@ -240,6 +242,12 @@ def _agreement(config: Config, records: Sequence[Record], taxonomy: Taxonomy) ->
                 for axis, row in found.items()
             }
     return result
+
+
+def _advice(config: Config) -> str:
+    """Readers' judgements of advice, on reports of the validation split and on others that are in no split."""
+    path = config.data.corpus / "advice.jsonl"
+    return advice_table(read_advice(path)) if config.data.format == "corpus" and path.is_file() else ""
 
 
 def _write(found: Evaluation, figures: dict[str, AxisData], output: Path) -> None:

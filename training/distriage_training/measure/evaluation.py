@@ -91,6 +91,7 @@ class Evaluation(_Figures):
         feedback: Axis -> scores against reviews of people who saw a model's answer.
         group_macro_f1_mean: Axis -> mean over groups, where the configuration has a group column.
         published: Other systems' figures for that mean.
+        advice: Markdown table of readers' judgements of facts, questions and checks; empty where there are none.
     """
 
     # Evaluations that were recorded by an earlier version also hold figures that experiments measure now.
@@ -107,6 +108,7 @@ class Evaluation(_Figures):
     feedback: Mapping[str, CountedScores] = {}
     group_macro_f1_mean: Mapping[str, float] = {}
     published: Mapping[str, float] = {}
+    advice: str = ""
 
 
 class BundleFigures(_Figures):

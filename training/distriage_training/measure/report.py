@@ -20,7 +20,7 @@ def _parts(evaluation: Evaluation) -> Iterator[str]:
         annotated = evaluation.records + evaluation.without_text
         yield (
             f"**Not comparable with the model card**: {evaluation.without_text} of {annotated} annotated reports of "
-            f"split {evaluation.split} have no text here. `distriage corpus hydrate` fetches them; "
+            f"split {evaluation.split} have no text here. `python training/research corpus hydrate` fetches them; "
             "training/corpus/README.md has the figures to expect without them.\n"
         )
     yield _scores(evaluation)
@@ -33,6 +33,9 @@ def _parts(evaluation: Evaluation) -> Iterator[str]:
         yield "Against reviews of maintainers, which are in no other table: accuracy / macro-F1 (n)\n"
         yield markdown(list(evaluation.feedback), [[f"{row} ({row.n})" for row in evaluation.feedback.values()]])
     yield from _groups(evaluation)
+    if evaluation.advice:
+        yield "Facts, questions and checks, with 95 % intervals and the number of items\n"
+        yield evaluation.advice
     if evaluation.group_macro_f1_mean:
         yield _published(evaluation)
 

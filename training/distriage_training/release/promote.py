@@ -26,9 +26,9 @@ from distriage.model.shipped import DEFAULT_FILE, MANIFEST, sha256_of
 from distriage.model.taxonomy import Axis
 from distriage.recipe.text import prepare
 from distriage_training.config import Config
-from distriage_training.corpus.additions.reviews import labels_of, read_reviews
 from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.records import FEEDBACK, PARTIAL, Record, valid_annotations
+from distriage_training.corpus.reviews import labels_of, read_reviews
 from distriage_training.measure import scoring
 from distriage_training.release.model_card import read_figures
 

@@ -128,7 +128,7 @@ def _note_missing(source: Source, console: Console) -> Source:
     if missing := sum(fault.release is None for fault in source.faults):
         console.print(
             f"note: {missing:,} of {len(source.faults):,} reports have no text here; releases are read from the others "
-            "(`distriage corpus hydrate` brings the texts)"
+            "(`python training/research corpus hydrate` brings the texts)"
         )
     return source
 

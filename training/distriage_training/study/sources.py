@@ -25,9 +25,9 @@ from distriage.github.client import Client
 from distriage.github.listed import list_issues
 from distriage.model.taxonomy import Taxonomy
 from distriage.recipe.text import prepare
-from distriage_training.corpus.additions.reviews import labels_of, read_review_records
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.records import PARTIAL, Annotation, valid_annotations
+from distriage_training.corpus.reviews import labels_of, read_review_records
 from distriage_training.corpus.texts import own_texts, read_texts
 from distriage_training.study.faults import Fault, Origin, Source, framework_of, release_of
 

@@ -8,8 +8,8 @@ from distriage.base.references import IssueReference
 from distriage.github.client import Client
 from distriage_serving.bot.asking.thread import News
 from distriage_serving.bot.follow_up import Done
-from distriage_serving.github.asking import marker_of, post, take_back
 from distriage_serving.github.issue import ReadIssue
+from distriage_serving.github.thread.asking import marker_of, post, take_back
 from distriage_serving.planning.marker import Marker
 from distriage_serving.store import ASK, NOBODY_WAITS, Job, Store, report_digest, triage_job
 
@@ -46,7 +46,7 @@ def hear(store: Store, news: News, installation_id: int, debounce_s: float) -> b
         Whether that is to be.
     """
     since = NOBODY_WAITS if news.by_maintainer else news.at if news.by_author else None
-    store.note_thread(news.issue, news.comments, news.updated_at, since if news.is_new else None)
+    store.note_thread(news.issue, news.comments, news.updated_at, since if news.is_new else None, news.state)
     if not news.by_author or not store.is_asked(news.issue):
         return False
     store.put_job(triage_job(news.issue, installation_id), store.clock() + debounce_s)

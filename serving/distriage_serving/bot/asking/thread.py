@@ -11,6 +11,7 @@ from distriage.base.times import epoch_s
 from distriage.github.listed import comments, is_bot
 from distriage_serving.bot.deliveries import number_of, repository_of
 from distriage_serving.github.timeline import MAINTAINERS, login_of
+from distriage_serving.store import Lifecycle
 
 _MORE: Final[Mapping[object, int]] = {"created": 1, "deleted": -1}  # the payload's count is that of before
 
@@ -25,6 +26,7 @@ class News:
         by_author, by_maintainer: Of a comment that was written or edited, or a report that was edited.
         at: When, Unix time in seconds.
         is_new: It is a new comment.
+        state: The issue's.
     """
 
     issue: IssueReference
@@ -34,6 +36,7 @@ class News:
     by_maintainer: bool
     at: float
     is_new: bool
+    state: Lifecycle
 
 
 def news_of(event: str, payload: Mapping[str, Any]) -> News | None:
@@ -57,4 +60,5 @@ def news_of(event: str, payload: Mapping[str, Any]) -> News | None:
         by_maintainer=counts and told.get("author_association") in MAINTAINERS,
         at=epoch_s(told.get("created_at" if more == 1 else "updated_at")),
         is_new=more == 1,
+        state="closed" if issue.get("state") == "closed" else "open",
     )

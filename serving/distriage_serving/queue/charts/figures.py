@@ -1,25 +1,77 @@
-"""Figures of the charts: precision by label, coverage, drift. Pure."""
+"""Figures of the charts: backlog and decisions, precision by label, coverage, drift. Pure."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from statistics import median
 from typing import Final
 
 from markupsafe import Markup
 
+from distriage.answer.feedback import OWN_AXIS
 from distriage.base.intervals import Share
 from distriage.base.svg import Frame, polyline
-from distriage_serving.store import WEEK_S, AxisCount, Review, week_of
+from distriage_serving.store import WEEK_S, AxisCount, Review, Wait, week_of
 
+DAY_S: Final = 86400
 BASELINE_WEEKS: Final = 8
 FEW: Final = 5  # issues judged: a share of fewer is folded away
 MOST_CONFUSED: Final = 10
 MIN_ISSUES: Final = 10  # of a week, before its labels are compared
 OUTCOMES: Final = ("apply", "suggest", "abstain")
+
+
+@dataclass(frozen=True, slots=True)
+class TeamWeek:
+    """One week of triage.
+
+    Attributes:
+        waiting: Issues that waited for a person at its end, or wait now.
+        age_days, oldest_days: The median of their ages, and the age that a tenth of them exceeds; None without issues.
+        decided: Issues on which a person decided for the first time.
+        took_days: The median time from filing these to deciding; None without one.
+    """
+
+    day: str
+    waiting: int
+    age_days: float | None
+    oldest_days: float | None
+    decided: int
+    took_days: float | None
+
+
+def team_weeks(waits: Sequence[Wait], now: float, length: int) -> list[TeamWeek]:
+    """The last `length` weeks, the oldest first."""
+    found = []
+    for start in _mondays(now, length):
+        end = min(start + WEEK_S, now)
+        ages = sorted(
+            (end - wait.filed_at) / DAY_S
+            for wait in waits
+            if wait.filed_at <= end and (wait.left_at is None or wait.left_at > end)
+        )
+        took = [
+            (wait.decided_at - wait.filed_at) / DAY_S
+            for wait in waits
+            if wait.decided_at is not None and start <= wait.decided_at < start + WEEK_S
+        ]
+        age, oldest = (median(ages), ages[len(ages) * 9 // 10]) if ages else (None, None)
+        found.append(TeamWeek(_day(start), len(ages), age, oldest, len(took), median(took) if took else None))
+    return found
+
+
+def _mondays(now: float, length: int) -> range:
+    """The last weeks, the oldest first: when each begins."""
+    monday = week_of(now)
+    return range(monday - (length - 1) * WEEK_S, monday + 1, WEEK_S)
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%d %b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +83,11 @@ class LabelPrecision:
 
 
 def precision(reviews: Iterable[Review], axis: str) -> list[LabelPrecision]:
-    """By predicted label, the most judged first; the latest standing review of an issue's axis counts."""
+    """By predicted label, the most judged first; the latest standing review of an issue's axis counts.
+
+    Args:
+        axis: An axis, or `OWN_AXIS`: all labels of the repositories' own.
+    """
     judged: dict[str, list[bool]] = {}
     for item in _latest(reviews, axis):
         judged.setdefault(item.predicted_label or "", []).append(item.label == item.predicted_label)
@@ -48,10 +104,11 @@ def confusions(reviews: Iterable[Review], axis: str) -> list[tuple[str, str, int
 
 def _latest(reviews: Iterable[Review], axis: str) -> Iterable[Review]:
     """The latest standing review of each issue's axis on which the model had an answer."""
-    latest: dict[tuple[str, int], Review] = {}
+    latest: dict[tuple[str, int, str], Review] = {}
     for item in reviews:
-        if item.axis == axis and item.undone_at is None and item.predicted_label is not None:
-            latest[(item.repository, item.number)] = item
+        of_axis = item.axis.startswith(OWN_AXIS) if axis == OWN_AXIS else item.axis == axis
+        if of_axis and item.undone_at is None and item.predicted_label is not None:
+            latest[(item.repository, item.number, item.axis)] = item
     return latest.values()
 
 
@@ -110,22 +167,20 @@ def weeks(counts: Iterable[AxisCount], axis: str, families: Mapping[str, str], n
             compared = families.get(item.label, item.label)
             of_week[compared] = of_week.get(compared, 0) + item.count
             sure[item.week_at] = sure.get(item.week_at, 0) + (item.count if item.outcome == "apply" else 0)
-    monday = week_of(now)
     found = []
-    for start in range(monday - (length - 1) * WEEK_S, monday + 1, WEEK_S):
+    for start in _mondays(now, length):
         this = labels.get(start, {})
         before: dict[str, int] = {}
         for earlier in range(start - BASELINE_WEEKS * WEEK_S, start, WEEK_S):
             for label, count in labels.get(earlier, {}).items():
                 before[label] = before.get(label, 0) + count
         count = sum(this.values())
-        day = datetime.fromtimestamp(start, UTC).strftime("%d %b")
         drift = (
             (distance(this, before), chance(this, before))
             if min(count, sum(before.values())) >= MIN_ISSUES
             else (None, None)
         )
-        found.append(Week(day, count, sure[start] / count if count else None, *drift))
+        found.append(Week(_day(start), count, sure[start] / count if count else None, *drift))
     return found
 
 
@@ -150,24 +205,38 @@ FRAME: Final = Frame(700, 204, left=44, right=16, top=12, bottom=32)
 
 
 def plot(
-    title: str, days: Sequence[str], values: Sequence[float | None], shown: str, chance: Sequence[float | None] = ()
+    title: str,
+    days: Sequence[str],
+    values: Sequence[float | None],
+    shown: str,
+    beside: Sequence[float | None] = (),
+    peak: float | None = None,
 ) -> Markup:
-    """Values between 0 and 1, one per week, as a line with a dot per week; empty without values.
+    """Values from 0 on, one per week, as a line with a dot per week; empty without values.
 
     Args:
-        shown: Format of a value beside the chart, such as `{:.0%}`.
-        chance: A second, dashed line.
+        shown: Format of a value, such as `{:.0%}`.
+        beside: A second, dashed line.
+        peak: The upper end; a round number above all values if None.
     """
+    frame = replace(FRAME, peak=peak or _peak([*values, *beside]))
     step = 1 / max(1, len(values) - 1)
     dots = [
-        Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="3.5"><title>week of {}: {:.0%}</title></circle>').format(
-            FRAME.x(place * step), FRAME.y(value), day, value
+        Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="3.5"><title>week of {}: {}</title></circle>').format(
+            frame.x(place * step), frame.y(value), day, shown.format(value)
         )
         for place, (day, value) in enumerate(zip(days, values, strict=True))
         if value is not None
     ]
     if not dots:
         return Markup("")
-    lines = [polyline(kind, run) for kind, row in (("chance", chance), ("line", values)) for run in FRAME.runs(row)]
-    parts = [*FRAME.grid(2, shown.format), *FRAME.names_below(days, 6), *lines, *dots]
-    return FRAME.svg(f"{title}; the table below has the figures", parts, "plot")
+    lines = [polyline(kind, run) for kind, row in (("beside", beside), ("line", values)) for run in frame.runs(row)]
+    parts = [*frame.grid(2, shown.format), *frame.names_below(days, 6), *lines, *dots]
+    return frame.svg(f"{title}; the table below has the figures", parts, "plot")
+
+
+def _peak(values: Iterable[float | None]) -> float:
+    """A round number, with a round half, that no value exceeds; at least 2."""
+    top = max((value for value in values if value is not None), default=0.0)
+    step: float = 2 * 10 ** math.floor(math.log10(max(top, 1)))
+    return step * max(1, math.ceil(top / step))

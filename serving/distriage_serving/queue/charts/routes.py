@@ -1,14 +1,17 @@
-"""/queue/charts: how well the model does here."""
+"""/queue/charts: how triage is going, and how well the model does here."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from fastapi import APIRouter
+from markupsafe import Markup
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
+from distriage.answer.feedback import OWN_AXIS
 from distriage_serving.queue.charts import figures as charts
 from distriage_serving.queue.listing import display_name
 from distriage_serving.queue.pages import PageRoute, show
@@ -22,7 +25,7 @@ WEEKS: Final = 26
 
 @router.get("/charts")
 def chart_page(request: Request) -> Response:
-    """Precision by label, coverage, drift by week."""
+    """Backlog and decisions by week, precision by label, coverage, drift by week."""
     return _chart_page(Visit(request), request.query_params)
 
 
@@ -46,6 +49,8 @@ def _chart_page(visit: Visit, query: QueryParams) -> Response:
     }
     reviews = visit.store.reviews(shown_since, seen)
     found = [(display_name(visit.taxonomy, axis, item.label), item) for item in charts.precision(reviews, axis)]
+    own = [(item.label, item) for item in charts.precision(reviews, OWN_AXIS)]
+    team = charts.team_weeks(visit.store.waits(shown_since, seen), now, WEEKS)
     return show(
         "charts.html",
         visit.session,
@@ -58,10 +63,9 @@ def _chart_page(visit: Visit, query: QueryParams) -> Response:
         weeks=WEEKS,
         baseline_weeks=charts.BASELINE_WEEKS,
         min_issues=charts.MIN_ISSUES,
-        precision=[
-            (f"{charts.FEW} issues or more", [item for item in found if item[1].right.n >= charts.FEW]),
-            ("Fewer", [item for item in found if item[1].right.n < charts.FEW]),
-        ],
+        few=charts.FEW,
+        precision=found,
+        own=own,
         confusions=[
             (display_name(visit.taxonomy, axis, said), display_name(visit.taxonomy, axis, right), count)
             for said, right, count in charts.confusions(reviews, axis)[: charts.MOST_CONFUSED]
@@ -69,8 +73,40 @@ def _chart_page(visit: Visit, query: QueryParams) -> Response:
         coverage=[(axes[axis_id].name, covered[axis_id]) for axis_id in axes if axis_id in covered],
         by_week=by_week,
         by_family=bool(families),
-        coverage_plot=charts.plot("Coverage by week", days, [week.covered for week in by_week], "{:.0%}"),
+        team=team,
+        team_plots=_team_plots(days, team),
+        coverage_plot=charts.plot("Coverage by week", days, [week.covered for week in by_week], "{:.0%}", peak=1),
         drift_plot=charts.plot(
-            "Drift by week", days, [week.drift for week in by_week], "{:.1f}", [week.chance for week in by_week]
+            "Drift by week", days, [week.drift for week in by_week], "{:.1f}", [week.chance for week in by_week], 1
         ),
     )
+
+
+def _team_plots(days: Sequence[str], team: Sequence[charts.TeamWeek]) -> list[tuple[str, str, Markup]]:
+    """Title, meaning and chart of each figure; an empty chart without an issue or a decision."""
+    some, decided = any(week.waiting for week in team), any(week.decided for week in team)
+    plots: list[tuple[str, str, list[float | None], list[float | None]]] = [
+        ("Backlog", "Issues that wait for a person.", [week.waiting if some else None for week in team], []),
+        (
+            "Age of the backlog",
+            "Days since an issue was filed: the median, and dashed the age that a tenth of the issues exceeds.",
+            [week.age_days for week in team],
+            [week.oldest_days for week in team],
+        ),
+        (
+            "Issues decided",
+            "For the first time: here, in a comment, or by a label on GitHub.",
+            [week.decided if decided else None for week in team],
+            [],
+        ),
+        (
+            "Time to the first decision",
+            "Days since an issue was filed, median of those decided in the week.",
+            [week.took_days for week in team],
+            [],
+        ),
+    ]
+    return [
+        (title, meaning, charts.plot(title, days, values, "{:,.0f}", beside))
+        for title, meaning, values, beside in plots
+    ]

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
 from distriage_serving.github.app_auth import App
 from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.queue.login.sessions import Sessions
+from distriage_serving.queue.thread.kept import Kept
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Sessions, failed logins, and the GitHub App, if any."""
+    """Sessions, failed logins, the GitHub App, if any, and threads read a moment ago."""
 
     sessions: Sessions
     attempts: Attempts
     app: App | None
+    threads: Kept = field(default_factory=Kept)
 
 
 def desk(request: Request) -> Desk:

@@ -22,6 +22,7 @@ class ReportView:
     Attributes:
         title_carries: Axes whose verdict it carried, with spaces between.
         html: The body, safe.
+        answer: The author's answer to our questions, safe; empty without one.
         any_marked: A line of it, or the title, carried a verdict.
         pictures: How many it has.
         cut: Characters that are not shown.
@@ -30,16 +31,19 @@ class ReportView:
     title: str
     title_carries: str
     html: Markup
+    answer: Markup
     any_marked: bool
     pictures: int
     cut: int
 
 
-def view_report(title: str, body: str, explained: Verdict | None, *, pictures: bool = False) -> ReportView:
+def view_report(
+    title: str, body: str, explained: Verdict | None, answer: str = "", *, pictures: bool = False
+) -> ReportView:
     """A report with its evidence marked.
 
     Args:
-        explained: The verdict with its evidence, once known.
+        explained: The verdict with its evidence, once known, of the body with the answer below it.
     """
     said = explained.axes if explained is not None else {}
     carried = {
@@ -47,7 +51,11 @@ def view_report(title: str, body: str, explained: Verdict | None, *, pictures: b
         for axis, verdict in said.items()
         if verdict.outcome in {"apply", "suggest"} and axis not in _OF_THE_WHOLE
     }
-    found = mark(title, body, carried)
-    html, count = render(body, found.lines, pictures=pictures)
+    found = mark(title, f"{body}\n\n{answer}" if answer else body, carried)
+    begins = body.replace("\r\n", "\n").count("\n") + 2  # the answer
+    html, count = render(body, {line: axes for line, axes in found.lines.items() if line < begins}, pictures=pictures)
+    below = {line - begins: axes for line, axes in found.lines.items() if line >= begins}
+    below_html, more = render(answer, below, pictures=pictures) if answer else (Markup(""), 0)
     any_marked = bool(found.title or found.lines)
-    return ReportView(title, " ".join(found.title), html, any_marked, count, max(0, len(body) - MAX_CHARS))
+    cut = max(0, len(body) - MAX_CHARS)
+    return ReportView(title, " ".join(found.title), html, below_html, any_marked, count + more, cut)

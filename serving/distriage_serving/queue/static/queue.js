@@ -177,7 +177,7 @@
     a: () => decideRows("accept"), d: () => decideRows("dismiss"), e: () => current() && one("[data-open]", current()).click(),
     o: () => openThere(current()), "/": () => one("[data-search]").select(), f: openFilters };
   const onIssue = { j: () => follow("[data-next]"), k: () => follow("[data-previous]"), a: () => follow("[data-accept]"), d: () => follow("[data-dismiss]"),
-    e: correct, o: () => openThere(document),
+    e: correct, t: () => follow("[data-thread]"), o: () => openThere(document),
     Escape: () => { const menu = document.activeElement.closest("[data-menu]"); if (menu) document.activeElement.blur(); else follow("[data-list]"); } };
   const menus = Object.fromEntries([..."lscpmq"].map((key) => [key, () => openMenu(key)]));
   const onBoth = { ...menus, u: () => one("#undo").requestSubmit(), "?": showHelp };
@@ -193,7 +193,7 @@
     const writes = event.target.closest("select, textarea, input:not([type=radio], [type=checkbox])");
     if (event.key === "Escape" && opened().length) return opened().forEach((menu) => { menu.open = false; one("summary", menu).focus(); });
     if (writes && event.key === "Escape") event.target.blur();
-    if (event.key === "Enter" && event.target.matches(".menu input")) { // the form's own button is another
+    if (event.key === "Enter" && event.target.matches(".menu :is(input, select)")) { // the form's own button is another
       event.preventDefault();
       all("button", event.target.closest(".menu")).at(-1).click();
     }

@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from importlib import resources
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from distriage.base.types import IssueReport
 from distriage.base.validation import Strict, field
 from distriage.facts.environment import EnvironmentFacts
+from distriage.facts.projects import projects
 from distriage.facts.scanning import any_of
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ class Combination(Strict):
 
     Attributes:
         when: Facts that the report must state; see `known_bad.toml`.
-        mentions: Words in lower case; the report must hold one of them, if there are any.
+        mentions, also: Words in lower case; the report must hold one of each, if there are any.
         unless: Words in lower case; the report must hold none of them.
         problem: The failure; one sentence, Markdown.
         remedy: What to do about it; one sentence, Markdown.
@@ -50,6 +52,7 @@ class Combination(Strict):
 
     when: _Conditions
     mentions: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     problem: str
     remedy: str
@@ -60,12 +63,16 @@ class Combination(Strict):
         """Fact -> its required value."""
         return {fact: wanted for fact, wanted in vars(self.when).items() if wanted is not None}
 
-    def holds(self, facts: EnvironmentFacts) -> bool:
+    def holds(self, facts: EnvironmentFacts, listed: Mapping[str, str]) -> bool:
         """Whether the versions in these facts are in this combination.
 
         If it names several releases, the failing one may be the other one.
+
+        Args:
+            listed: Further frameworks -> versions.
         """
-        of_others = (replace(facts, framework=name, framework_version=found) for name, found in facts.others.items())
+        others = {**listed, **facts.others}
+        of_others = (replace(facts, framework=name, framework_version=found) for name, found in others.items())
         return facts.ambiguous.keys().isdisjoint(self.conditions) and any(
             all(_meets(_of_job(one, fact), fact, wanted) for fact, wanted in self.conditions.items())
             for one in (facts, *(of_others if "framework" in self.conditions else ()))
@@ -73,14 +80,22 @@ class Combination(Strict):
 
     def concerns(self, words: str) -> bool:
         """Whether a text in lower case mentions the failure."""
-        return (not self.mentions or any_of(self.mentions, words)) and not any_of(self.unless, words)
+        is_seen = all(not wanted or any_of(wanted, words) for wanted in (self.mentions, self.also))
+        return is_seen and not any_of(self.unless, words)
 
 
-def known_bad(facts: EnvironmentFacts, report: IssueReport) -> list[Combination]:
-    """The known problems of a report's facts, in the order of the list; the first of two with one remedy."""
-    if facts == EnvironmentFacts():
+def known_bad(
+    facts: EnvironmentFacts, report: IssueReport, packages: Mapping[str, str] = MappingProxyType({})
+) -> list[Combination]:
+    """The known problems of a report's facts, in the order of the list; the first of two with one remedy.
+
+    Args:
+        packages: Name on PyPI -> version, as a tool lists them.
+    """
+    if facts == EnvironmentFacts() and not packages:
         return []
-    holding = [combination for combination in combinations() if combination.holds(facts)]
+    listed = frameworks(packages)
+    holding = [combination for combination in combinations() if combination.holds(facts, listed)]
     words = f"{report.title}\n{report.body}".lower() if holding else ""
     found: dict[tuple[str, str], Combination] = {}
     for combination in holding:
@@ -96,6 +111,12 @@ def combinations() -> Sequence[Combination]:
         resources.files(__package__).joinpath("known_bad.toml").read_text(encoding="utf-8")
     )
     return [Combination.read(entry) for entry in data["combination"]]
+
+
+def frameworks(packages: Mapping[str, str]) -> Mapping[str, str]:
+    """Framework -> version, of packages by their names on PyPI."""
+    by_package = {**{name.lower(): name for name in projects().all}, **projects().names}
+    return {by_package[name]: version for name, version in packages.items() if name in by_package}
 
 
 def _of_job(facts: EnvironmentFacts, fact: str) -> str | None:

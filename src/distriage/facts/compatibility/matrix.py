@@ -84,6 +84,18 @@ class Mismatch(NamedTuple):
         wanted = self.specifier.removeprefix("==")
         return f"{subject} {'comes with' if other else 'requires'} {needs} {wanted}; here it is {self.found}."
 
+    @property
+    def remedy(self) -> str:
+        """What to do about it; one sentence, Markdown."""
+        if self.needs == COMPUTE:
+            return "Install a build of torch that has kernels for this GPU."
+        if self.needs == DRIVER:
+            return "Upgrade the driver, install the `cuda-compat` package, or use a build for an older CUDA."
+        if self.needs in {PYTHON, CUDA} or (self.needs == "torch" and self.package != "torch"):
+            needs = _SHOWN[self.needs]
+            return f"Install the release of {self.package} for this {needs}, or the {needs} that it requires."
+        return f"Install `{self.needs}{self.specifier}`."
+
 
 def mismatches(versions: Mapping[str, str], gpu: str | None = None, *, loaded: str | None = None) -> list[Mismatch]:
     """The versions that do not fit.
@@ -121,15 +133,22 @@ def listed_releases(package: str) -> Sequence[str]:
 def _between(versions: Mapping[str, str]) -> Iterator[Mismatch]:
     known = {name: version for name, text in versions.items() if (version := released(text)) is not None}
     tag = torch.local if (torch := known.get("torch")) is not None else None
+    unusual = torch is not None and tag not in {None, _usual_tag(requirements("torch", torch))}
     for package, version in known.items():
-        if tag == "cpu" and package not in _OF_TORCH:
-            continue  # built for processors: from source, with other requirements
+        if unusual and package not in {*_OF_TORCH, CUDA}:
+            continue  # for processors or another CUDA: from source, with other requirements
         rows = requirements(package, version)
-        if package == "torch" and tag is not None and tag != _usual_tag(rows):
+        if package == "torch" and unusual:
             rows = [row for row in rows if not row.needs.startswith(("nvidia-", "cuda-")) and tag != "cpu"]
         for row in rows:
             if row.needs in known and not fits(known[row.needs], row.specifier, default=True):
-                yield Mismatch(package, versions[package], row.needs, row.specifier, versions[row.needs], row.source)
+                page = _page(row, version)
+                yield Mismatch(package, versions[package], row.needs, row.specifier, versions[row.needs], page)
+
+
+def _page(row: Requirement, version: Version) -> str:
+    """The page of this release; the row names that of the first one."""
+    return row.source.replace(f"/{row.first}/", f"/{version.public}/")
 
 
 def _usual_tag(rows: Sequence[Requirement]) -> str | None:
@@ -152,7 +171,7 @@ def _wrong_nccl(torch: str, loaded: str) -> Mismatch | None:
         or fits(released(nccl), row.specifier, default=True)
     ):
         return None
-    return Mismatch("torch", torch, row.needs, row.specifier, nccl, row.source)
+    return Mismatch("torch", torch, row.needs, row.specifier, nccl, _page(row, version))
 
 
 def _without_kernels(torch: str, gpu: str) -> Mismatch | None:

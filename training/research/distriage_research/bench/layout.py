@@ -68,5 +68,6 @@ BUILDERS: Mapping[str, Builder] = {
     "many": layout.many_tables,
     "http": layout.http_tables,
     "past": _past,
+    "queue": layout.queue_tables,
     "equal": _equal,
 }

@@ -18,7 +18,7 @@ from distriage_training.bench.run import FORMAT
 FIGURES, PAGE, README = Path("docs/benchmarks.json"), Path("docs/benchmarks.md"), Path("README.md")
 COMMAND = (
     "python training/research bench --reports training/corpus/restated.jsonl --infinity venv/bin/infinity_emb \\\n"
-    "  --equal 2000 --page ."
+    "  --equal 2000 --database postgresql:///queue --page ."
 )
 _MARKED = re.compile(r"(?<=<!-- bench -->\n).*?(?=<!-- /bench -->)", re.S)
 

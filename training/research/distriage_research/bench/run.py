@@ -19,7 +19,7 @@ from distriage_training.bench.inputs import load_reports
 from distriage_training.bench.run import Figures, Order, measure_sections
 
 EQUAL = "equal"
-SECTIONS = ("parts", "start", "graph", "text", "many", "http", "past")
+SECTIONS = ("parts", "start", "graph", "text", "many", "http", "past", "queue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ def measure(order: Order, beside: Beside, only: Collection[str], console: Consol
             "many": lambda: _many(order, others, folder),
             "http": lambda: _http(order, beside.infinity, others, folder, figures["missing"]),
             "past": lambda: in_child("past", **given, count=order.many, issues=beside.issues, folder=folder),
+            "queue": lambda: order.queue(folder, figures["missing"]),
         }
         yield from measure_sections(figures, sections, only, console)
         if beside.equal:

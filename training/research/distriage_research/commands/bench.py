@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from distriage_training.commands.bench import Count, Many, Model, Reports, Rounds, Seconds, wide_console
+from distriage_training.commands.bench import Count, Database, Many, Model, Reports, Rounds, Seconds, wide_console
 
 
 def bench(
@@ -27,11 +27,14 @@ def bench(
     ] = "",
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="SECTION", help="parts, start, graph, text, many, http, past or equal; default: all."),
+        typer.Option(
+            metavar="SECTION", help="parts, start, graph, text, many, http, past, queue or equal; default: all."
+        ),
     ] = None,
     equal: Annotated[
         int, typer.Option(min=0, metavar="N", help="Also answer N reports in every way and count the differences.")
     ] = 0,
+    database: Database = "",
     issues: Annotated[int, typer.Option(min=100, help="Past issues among which reports are looked up.")] = 100_000,
     figures: Annotated[
         Path | None, typer.Option(help="Measure nothing; take the figures of an earlier run from this file.")
@@ -53,7 +56,7 @@ def bench(
     if figures is not None:
         steps = iter([read_figures(figures)])
     else:
-        order = Order(model, reports, count, rounds, many, seconds)
+        order = Order(model, reports, count, rounds, many, seconds, database=database)
         beside = Beside(encoder, infinity, equal, issues)
         steps = measure(order, beside, sections, Console(stderr=True, highlight=False))
     found = print_as_measured(wide_console(), steps, BUILDERS)

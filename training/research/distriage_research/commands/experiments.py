@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from distriage.base.disk import writing
 from distriage_research.needs import needed
 from distriage_training.commands.options import ConfigArgument, ModelOption, SplitOption, check_split, named_model
 from distriage_training.commands.study import results_in
@@ -204,3 +205,22 @@ def recover(
         settings = load_config(config)
         recover(Bundle(Path(named_model(model, settings.name))), settings, output)
     typer.echo(f"written: {output}", err=True)
+
+
+def pretrain(
+    config: ConfigArgument,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder for the adapted encoder; default: runs/NAME-encoder.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")] = False,
+) -> None:
+    """Continue the encoder's pre-training on unlabelled reports; then name its folder as encoder.source."""
+    with needed():
+        from distriage_research.experiments.pretrain import pretrain as run
+        from distriage_training.config import load_config
+
+        settings = load_config(config)
+        place = output or Path("runs") / f"{settings.name}-encoder"
+        with writing(place):
+            folder = run(settings, place, resume=resume)
+    Console(stderr=True, highlight=False).print(f"encoder: {folder}")

@@ -19,8 +19,8 @@ from distriage.base.types import IssueReport
 from distriage.reports.records import BadRecord
 from distriage.second_reader.bulk import Accepted, Asking, accepted, read_reports
 from distriage.second_reader.calibration import ReaderCalibration
-from distriage_training.corpus.additions.replace import Frameworks, store_records
-from distriage_training.corpus.digests import is_withheld
+from distriage_research.corpus.digests import is_withheld
+from distriage_research.corpus.replace import Frameworks, store_records
 from distriage_training.corpus.records import BUG_AXES, SECOND_READER, Annotation, valid_annotations
 
 _THREAD = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+#[1-9]\d{0,9}")

@@ -1,4 +1,4 @@
-"""`distriage pretrain`: words are masked as said, and the adapted encoder is one that a run can start from."""
+"""`pretrain`: words are masked as said, and the adapted encoder is one that a run can start from."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from safetensors.torch import load_file  # noqa: E402
 from transformers import TrainingArguments  # noqa: E402
 
 from distriage.base.errors import ConfigError, CorpusError  # noqa: E402
+from distriage_research.experiments.pretrain import IGNORED, MaskingCollator, pretrain  # noqa: E402
 from distriage_training.config import Config, EncoderConfig, load_config  # noqa: E402
 from distriage_training.fit import trainer  # noqa: E402
 from distriage_training.fit.batches import BucketSampler  # noqa: E402
 from distriage_training.fit.encoder import load_encoder, load_tokenizer  # noqa: E402
-from distriage_training.fit.pretrain import IGNORED, MaskingCollator, pretrain  # noqa: E402
 
 from support.runs import random_encoder  # noqa: E402
 from support.toys import annotation, texts, write_config, write_corpus, write_lines  # noqa: E402
@@ -129,7 +129,7 @@ def test_no_thread_that_a_model_is_measured_on_is_read(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     config = small(tmp_path, reports=str(tmp_path / "none.jsonl"))
-    with pytest.raises(CorpusError, match=r"none\.jsonl: no unlabelled report; `distriage corpus import FOLDER`"):
+    with pytest.raises(CorpusError, match=r"none\.jsonl: no unlabelled report; `corpus import FOLDER`"):
         pretrain(config, tmp_path / "out")
     with pytest.raises(ConfigError, match="--resume, but there is no checkpoint in it"):
         pretrain(config, tmp_path / "out", resume=True)

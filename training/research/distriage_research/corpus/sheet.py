@@ -34,7 +34,7 @@ def write_sheets(folder: Path, records: Sequence[Record], number: int, seed: int
     """
     test = sorted((record for record in records if record.split == "test"), key=lambda record: record.id)
     if not test:
-        raise CorpusError("no test report has a text; `distriage corpus hydrate --split test` fetches them")
+        raise CorpusError("no test report has a text; `corpus hydrate --split test` fetches them")
     drawn = random.Random(seed).sample(test, min(number, len(test)))
     files = [folder / f"{reader}.csv" for reader in READERS]
     for file in files:

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from datasets import get_dataset_config_names, load_dataset
 
-from distriage_training.corpus.dataset import SPLITS
-from distriage_training.corpus.digests import DIGESTS, text_digest
+from distriage_research.corpus.dataset import SPLITS
+from distriage_research.corpus.digests import DIGESTS, text_digest
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.records import Annotation
 
@@ -39,7 +39,7 @@ def test_the_files_of_the_splits_hold_the_annotations(split: str, annotations: d
         for row in annotations.values()
         if row["split"] == split
     ]
-    assert [row for _, row in read_jsonl(file)] == expected, "make them anew: distriage corpus publish"
+    assert [row for _, row in read_jsonl(file)] == expected, "make them anew: python training/research corpus publish"
     frame = pandas.read_json(file, lines=True)
     assert len(frame) == len(expected)
     assert frame["created"].dropna().map(type).eq(str).all()
@@ -81,29 +81,29 @@ def test_line_ends_and_outer_space_do_not_make_another_text() -> None:
     assert text_digest("a", "b") != text_digest("a", "B")
 
 
-def test_edited_texts_are_named(tmp_path: Path, command: Command) -> None:
+def test_edited_texts_are_named(tmp_path: Path, research: Command) -> None:
     corpus = write_corpus(tmp_path / "corpus", [annotation(f"a/b#{n}") for n in (1, 2)])
     rows = [{"id": f"a/b#{n}", "title": "t", "body": f"b{n}"} for n in (1, 2, 3)]
     store = write_lines(tmp_path / "texts.jsonl", rows)
     arguments = ("corpus", "digests", "--corpus", corpus, "--texts", store)
-    assert_one_line(command(*arguments), "text_sha256.jsonl: cannot be read")
-    assert command(*arguments, "--write").out == "2 digests written\n"
+    assert_one_line(research(*arguments), "text_sha256.jsonl: cannot be read")
+    assert research(*arguments, "--write").out == "2 digests written\n"
     rows[1]["body"] = "edited"
     write_lines(store, rows)
-    assert command(*arguments).out == (
+    assert research(*arguments).out == (
         "1 texts are those that were annotated, 1 differ, 1 have no digest\ndiffers: a/b#2\n"
     )
 
 
-def test_publishing_again_changes_nothing(tmp_path: Path, command: Command) -> None:
+def test_publishing_again_changes_nothing(tmp_path: Path, research: Command) -> None:
     corpus = write_corpus(tmp_path / "corpus", [annotation("a/b#1"), annotation("a/b#2", split="test")])
     made = []
     for _ in range(2):
-        assert command("corpus", "publish", "--corpus", corpus).out.startswith("1 train, 0 validation, 1 test: ")
+        assert research("corpus", "publish", "--corpus", corpus).out.startswith("1 train, 0 validation, 1 test: ")
         made.append({path.name: path.read_bytes() for path in (corpus / "data").iterdir()})
     assert made[0] == made[1]
     write_corpus(tmp_path / "corpus", [annotation("a/b#1", symptom="lunch")])
-    assert_one_line(command("corpus", "publish", "--corpus", corpus), "unknown label 'lunch'")
+    assert_one_line(research("corpus", "publish", "--corpus", corpus), "unknown label 'lunch'")
 
 
 def test_the_citation_file_is_one() -> None:

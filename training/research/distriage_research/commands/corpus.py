@@ -1,4 +1,4 @@
-"""`distriage corpus`: the annotated corpus."""
+"""`python training/research corpus`: the annotated corpus."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def import_reviews(
     """Turn maintainers' reviews into annotation records of origin feedback. Can be called again."""
     with training():
         from distriage.model.taxonomy import default_taxonomy
-        from distriage_training.corpus.additions.reviews import import_reviews
-        from distriage_training.corpus.digests import read_withheld
+        from distriage_research.corpus.digests import read_withheld
+        from distriage_research.corpus.reviews import import_reviews
 
         kept = read_withheld(withheld) if withheld is not None else frozenset()
         report = import_reviews(file, corpus, texts, default_taxonomy(), kept)
@@ -82,8 +82,8 @@ def import_answers(
     """
     with training():
         from distriage.second_reader.bulk import read_answers
-        from distriage_training.corpus.additions.answers import import_answers
-        from distriage_training.corpus.digests import read_withheld
+        from distriage_research.corpus.answers import import_answers
+        from distriage_research.corpus.digests import read_withheld
 
         kept = read_withheld(withheld) if withheld is not None else frozenset()
         asking = asking_of(reader_model, mode, model, axes, times)
@@ -105,7 +105,7 @@ def import_(
     """Copy the texts of annotated reports from a local folder into the text store."""
     with training():
         from distriage.model.taxonomy import default_taxonomy
-        from distriage_training.corpus.texts import import_texts
+        from distriage_research.corpus.texts import import_texts
 
         stored, unlabelled, missing = import_texts(folder, corpus, texts, default_taxonomy())
     typer.echo(
@@ -127,7 +127,7 @@ def hydrate(
     """
     with training(), writing(texts.parent):
         from distriage.model.taxonomy import default_taxonomy
-        from distriage_training.corpus.hydrate import hydrate as fetch
+        from distriage_research.corpus.hydrate import hydrate as fetch
 
         console = Console(stderr=True, highlight=False)
         report = fetch(corpus, texts, default_taxonomy(), split=split, limit=limit, console=console)
@@ -141,7 +141,7 @@ def publish(corpus: CorpusOption = CORPUS) -> None:
     """Write the annotations as compressed JSONL, one file per split, for `datasets.load_dataset` and pandas."""
     with training():
         from distriage.model.taxonomy import default_taxonomy
-        from distriage_training.corpus.dataset import write_splits
+        from distriage_research.corpus.dataset import write_splits
         from distriage_training.corpus.records import valid_annotations
 
         annotations = valid_annotations(corpus / "annotations.jsonl", default_taxonomy())
@@ -158,7 +158,7 @@ def digests(
     """Say whether texts that were fetched are those that were annotated, or were edited since."""
     with training():
         from distriage.model.taxonomy import default_taxonomy
-        from distriage_training.corpus.digests import compare_digests, write_digests
+        from distriage_research.corpus.digests import compare_digests, write_digests
         from distriage_training.corpus.records import valid_annotations
         from distriage_training.corpus.texts import read_texts
 
@@ -182,7 +182,7 @@ def stats(corpus: CorpusOption = CORPUS) -> None:
     """Count records by split, origin and framework, and labels by axis."""
     with training():
         from distriage.model.taxonomy import default_taxonomy
-        from distriage_training.corpus.view import print_stats
+        from distriage_research.corpus.view import print_stats
 
         print_stats(Console(highlight=False), corpus, default_taxonomy())
 
@@ -198,7 +198,7 @@ def agreement(
     """Cohen's kappa per axis between two readers, and where they differ."""
     with training():
         from distriage.model.taxonomy import default_taxonomy
-        from distriage_training.corpus.view import print_agreement
+        from distriage_research.corpus.view import print_agreement
 
         print_agreement(Console(highlight=False), corpus, first, second, default_taxonomy())
 
@@ -215,8 +215,8 @@ def sheet(
     """Test reports without labels for two people to label, as CSV; `--score` then gives Cohen's kappa."""
     with training():
         from distriage.model.taxonomy import default_taxonomy
+        from distriage_research.corpus.sheet import score_sheets, write_sheets
         from distriage_training.corpus.load import load_records
-        from distriage_training.corpus.sheet import score_sheets, write_sheets
 
         taxonomy = default_taxonomy()
         records, _ = load_records(corpus, texts, taxonomy)
@@ -238,8 +238,8 @@ def check(
     """Check schema, labels, duplicates, near-duplicates and leaks between splits; each finding names file and line."""
     with training():
         from distriage.model.taxonomy import default_taxonomy
-        from distriage_training.corpus.digests import read_withheld
-        from distriage_training.corpus.view import check_corpus
+        from distriage_research.corpus.digests import read_withheld
+        from distriage_research.corpus.view import check_corpus
 
         kept = read_withheld(withheld) if withheld is not None else frozenset()
         errors = check_corpus(Console(highlight=False, soft_wrap=True), corpus, texts, default_taxonomy(), kept)

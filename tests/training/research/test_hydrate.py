@@ -12,7 +12,7 @@ from distriage.base.errors import CorpusError, GitHubError, RateLimitError
 from distriage.github.client import MAX_ATTEMPTS
 from distriage.github.limits import LONGEST_WAIT_S
 from distriage.model.taxonomy import default_taxonomy
-from distriage_training.corpus.hydrate import HydrateResult, hydrate
+from distriage_research.corpus.hydrate import HydrateResult, hydrate
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.texts import read_texts
 
@@ -94,10 +94,10 @@ def test_limit_leaves_the_rest_for_the_next_call(place: Place, four: GitHub) -> 
     assert asked(four) == IDS
 
 
-def test_a_split_alone(tmp_path: Path, four: GitHub, command: Command) -> None:
+def test_a_split_alone(tmp_path: Path, four: GitHub, research: Command) -> None:
     rows = [annotation(identifier, split="test" if identifier == IDS[2] else "train") for identifier in IDS]
     corpus = write_corpus(tmp_path / "corpus", rows)
-    done = command("corpus", "hydrate", "--corpus", corpus, "--texts", tmp_path / "t.jsonl", "--split", "test")
+    done = research("corpus", "hydrate", "--corpus", corpus, "--texts", tmp_path / "t.jsonl", "--split", "test")
     assert done.out == "fetched 1; 0 deleted, private or moved away; 0 left\n"
     assert asked(four) == [IDS[2]]
 
@@ -230,17 +230,17 @@ def test_invalid_annotations_are_refused_before_any_request(place: Place, four: 
     assert four.requests == []
 
 
-def test_the_command(place: Place, four: GitHub, command: Command) -> None:
+def test_the_command(place: Place, four: GitHub, research: Command) -> None:
     four.gone.add("a/b#3")
     places = ("--corpus", place.corpus, "--texts", place.store)
-    done = command("corpus", "hydrate", *places, "--limit", 3)
+    done = research("corpus", "hydrate", *places, "--limit", 3)
     assert (done.code, done.out) == (0, "fetched 2; 1 deleted, private or moved away; 1 left\ngone: a/b#3\n")
-    done = command("corpus", "hydrate", *places)
+    done = research("corpus", "hydrate", *places)
     assert (done.code, done.out) == (0, "fetched 1; 1 deleted, private or moved away; 0 left\ngone: a/b#3\n")
 
 
-def test_the_command_ends_in_one_line_where_the_corpus_is_missing(tmp_path: Path, command: Command) -> None:
+def test_the_command_ends_in_one_line_where_the_corpus_is_missing(tmp_path: Path, research: Command) -> None:
     assert_one_line(
-        command("corpus", "hydrate", "--corpus", tmp_path, "--texts", tmp_path / "t.jsonl"),
+        research("corpus", "hydrate", "--corpus", tmp_path, "--texts", tmp_path / "t.jsonl"),
         "annotations.jsonl: cannot be read",
     )

@@ -11,9 +11,10 @@ from distriage.base.errors import CorpusError
 from distriage.base.references import IssueReference
 from distriage.model.bundle import thread_digest
 from distriage.model.taxonomy import default_taxonomy
-from distriage_training.corpus.additions.reviews import import_reviews, read_reviews, split_of
+from distriage_research.corpus.reviews import import_reviews, split_of
 from distriage_training.corpus.load import load_records
 from distriage_training.corpus.records import read_annotations
+from distriage_training.corpus.reviews import read_reviews
 
 from support.command_line import Command, assert_one_line
 from support.toys import annotation, review, texts, write_corpus, write_lines
@@ -125,13 +126,13 @@ def test_a_last_line_without_an_end_stays_a_line_of_its_own(corpus: Path) -> Non
     assert file.read_bytes().startswith(before + b"\n") and list(records(corpus)) == ["owner/repo#7"]
 
 
-def test_withheld_threads_are_left_out(corpus: Path, command: Command) -> None:
+def test_withheld_threads_are_left_out(corpus: Path, research: Command) -> None:
     withheld = corpus.parent / "withheld.txt"
     withheld.write_text(thread_digest("owner/repo#7") + "\n", encoding="utf-8")
     file = write_lines(corpus.parent / "reviews.jsonl", [review("Owner/Repo#7", "symptom", "runtime-hang")])
     before = (corpus / "annotations.jsonl").read_bytes()
     places = ("--corpus", corpus, "--texts", corpus.parent / "texts.jsonl")
-    done = command("corpus", "import-reviews", file, *places, "--withheld", withheld)
+    done = research("corpus", "import-reviews", file, *places, "--withheld", withheld)
     assert done.out == (
         "0 records for train, 0 for validation; 0 new or changed; left out: 1 withheld, 0 annotated already, "
         "0 without a label\n"
@@ -199,7 +200,7 @@ def test_a_feedback_record_that_breaks_the_schema(tmp_path: Path, changes: dict[
     assert read_annotations(path, TAXONOMY)[1][0].startswith(f"{path}:{message}")
 
 
-def test_the_store_s_verdicts_are_what_training_reads(corpus: Path, command: Command) -> None:
+def test_the_store_s_verdicts_are_what_training_reads(corpus: Path, command: Command, research: Command) -> None:
     pytest.importorskip("sqlalchemy", reason="needs sqlalchemy: pip install 'distriage[serve]'")
     from distriage_serving.store import Issue, Review, Store
 
@@ -244,7 +245,7 @@ def test_the_store_s_verdicts_are_what_training_reads(corpus: Path, command: Com
     printed = command("reviews", "export", "--database", url)
     assert printed.out == output.read_text(encoding="utf-8")
     assert ReviewRecord.model_validate_json(printed.out.splitlines()[0]).title == "A hang \ufffd"
-    done = command("corpus", "import-reviews", output, "--corpus", corpus, "--texts", corpus.parent / "texts.jsonl")
+    done = research("corpus", "import-reviews", output, "--corpus", corpus, "--texts", corpus.parent / "texts.jsonl")
     assert done.out.endswith("1 new or changed; left out: 0 withheld, 0 annotated already, 0 without a label\n")
     assert list(records(corpus)) == ["Owner/Repo#7"]
 

@@ -14,9 +14,9 @@ import yaml
 import distriage
 from distriage.base.errors import CorpusError
 from distriage.model.taxonomy import default_taxonomy
+from distriage_research.corpus.sheet import score_sheets, write_sheets
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.load import load_records
-from distriage_training.corpus.sheet import score_sheets, write_sheets
 
 from support.checkout import REPOSITORY
 from support.command_line import Command
@@ -62,16 +62,16 @@ def test_the_sheets_are_blind_and_hold_the_same_reports_in_two_orders(corpus: Pa
         write_sheets(tmp_path / "sheets", records, 8, 1, TAXONOMY)
 
 
-def test_the_command_draws_and_scores(command: Command, corpus: Path, tmp_path: Path) -> None:
+def test_the_command_draws_and_scores(research: Command, corpus: Path, tmp_path: Path) -> None:
     folder = tmp_path / "sheets"
     options = ("--corpus", str(corpus), "--texts", str(tmp_path / "none"))
-    done = command("corpus", "sheet", str(folder), *options)
+    done = research("corpus", "sheet", str(folder), *options)
     assert done.code == 0 and done.out.startswith("10 reports in ")  # the test split has no more
     # 10 reports: observed agreement 8/10; by chance .5 * .5 + .5 * .5 = .5; kappa (.8 - .5) / (1 - .5) = .6
     hangs, crashes = "runtime-hang", "native-crash"
     fill(folder / "reader-1.csv", {name: hangs if place < 5 else crashes for place, name in enumerate(IDS)})
     fill(folder / "reader-2.csv", {name: hangs if 1 <= place < 6 else crashes for place, name in enumerate(IDS)})
-    done = command("corpus", "sheet", str(folder), "--score", *options)
+    done = research("corpus", "sheet", str(folder), "--score", *options)
     assert done.code == 0
     found = {(row["axis"], row["first"], row["second"]): row for row in rows_of(folder / "agreement.csv")}
     between = found["symptom", "reader-1", "reader-2"]

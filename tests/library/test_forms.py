@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from distriage.base.types import FormLines
 from distriage.github.client import Client
+from distriage.github.forms import FOLDER, KEPT_S, form_lines
+from distriage.github.history import forms_of, load_history, read_history
+from distriage.past.issue import read_issues
 from distriage.segments import Kind, split
-from distriage_serving.github.forms import FOLDER, KEPT_S, form_lines
 
 from support import faults
 from support.faults import Trouble
@@ -95,3 +99,18 @@ def test_forms_are_asked_for_once_an_hour_then_whether_they_changed(github: GitH
 def test_no_failure_to_read_forms_stops_a_look(github: GitHub, client: Client, fault: faults.Fault) -> None:
     github.troubles.append(Trouble("GET .*/ISSUE_TEMPLATE", fault, times=99))
     assert form_lines(client, "owner/repo") is None
+
+
+def test_past_issues_are_kept_with_the_forms_of_their_time(github: GitHub, client: Client, tmp_path: Path) -> None:
+    github.files[f"owner/repo/{FOLDER}/question.md"] = TEMPLATE
+    github.open("owner/repo#1", "Odd", "Tell us all of it.\nIt hangs.")
+    file = tmp_path / "owner.history.jsonl"
+    fetched = read_history(client, "owner/repo", file, None, lambda _: None)
+    assert fetched.forms == form_lines(client, "owner/repo")
+    assert load_history(file)[1].forms == fetched.forms
+    assert [report.forms for _, report in read_issues(str(file))] == [fetched.forms]
+
+
+@pytest.mark.parametrize("kept", [None, 7, {"headings": "Story", "lines": []}, {"headings": [7], "lines": []}])
+def test_what_is_not_a_list_of_lines_is_no_form(kept: object) -> None:
+    assert forms_of({"forms": kept}) is None

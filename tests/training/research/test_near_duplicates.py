@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from distriage.recipe.features import words
 from distriage.recipe.text import prepare
-from distriage_training.corpus.near_duplicates import MIN_WORDS, near_duplicates
+from distriage_research.corpus.near_duplicates import MIN_WORDS, near_duplicates
 from distriage_training.corpus.records import Record
 
 

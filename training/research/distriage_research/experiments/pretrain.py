@@ -147,5 +147,5 @@ def _reports(config: Config) -> list[tuple[str, str]]:
         measured = {thread_key(annotation.id) for annotation in read if annotation.split != "train"}
     reports = [text for i, text in read_texts([path]).items() if thread_key(i) not in measured]
     if not reports:
-        raise CorpusError(f"{path}: no unlabelled report; `distriage corpus import FOLDER` brings them")
+        raise CorpusError(f"{path}: no unlabelled report; `corpus import FOLDER` brings them")
     return reports

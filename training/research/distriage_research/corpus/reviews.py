@@ -9,24 +9,18 @@ records.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
-from distriage.answer.feedback import ReviewRecord, own_label
-from distriage.base.errors import CorpusError
+from distriage.answer.feedback import ReviewRecord
 from distriage.base.references import thread_key
-from distriage.base.validation import first_fault
 from distriage.model.taxonomy import Taxonomy
-from distriage_training.corpus.additions.replace import Frameworks, store_records
-from distriage_training.corpus.digests import is_withheld
-from distriage_training.corpus.jsonl import read_jsonl
+from distriage_research.corpus.digests import is_withheld
+from distriage_research.corpus.replace import Frameworks, store_records
 from distriage_training.corpus.records import BUG_AXES, FEEDBACK, PARTIAL, Annotation, valid_annotations
+from distriage_training.corpus.reviews import labels_of, read_reviews
 
 VALIDATION_SHARE = 0.2
 
@@ -50,63 +44,6 @@ class ReviewsResult:
     withheld: int
     annotated: int
     without_label: int
-
-
-def read_review_records(path: Path) -> Iterator[tuple[int, ReviewRecord]]:
-    """Line numbers and lines of an export by `distriage reviews export`, on every axis.
-
-    Raises:
-        CorpusError: unreadable file, or a line that is not a review; names file, line and field.
-    """
-    for number, row in read_jsonl(path):
-        try:
-            yield number, ReviewRecord.model_validate_json(json.dumps(row))
-        except ValidationError as error:
-            fault = first_fault(error, ReviewRecord, "review", show_value=False)
-            raise CorpusError(f"{path}:{number}: {fault}") from None
-
-
-def read_reviews(path: Path, taxonomy: Taxonomy) -> list[list[ReviewRecord]]:
-    """Read an export by `distriage reviews export`.
-
-    Returns:
-        The reviews of each thread, in the order of the file.
-
-    Raises:
-        CorpusError: the file cannot be read, or a line is not a review; names file, line and field.
-    """
-    threads: dict[str, list[ReviewRecord]] = defaultdict(list)
-    seen: dict[tuple[str, str], int] = {}
-    for number, review in read_review_records(path):
-        place = f"{path}:{number}"
-        if own_label(review.axis) is not None:  # of a repository's own labels: for `distriage learn`
-            continue
-        if review.axis not in taxonomy.axes:
-            raise CorpusError(f"{place}: axis: unknown axis {review.axis!r}; known: {', '.join(taxonomy.axes)}")
-        if review.label is not None and review.label not in taxonomy.axes[review.axis].label_ids:
-            raise CorpusError(
-                f"{place}: label: unknown label {review.label!r} of axis {review.axis} (taxonomy {taxonomy.version})"
-            )
-        key = thread_key(review.id)
-        if (key, review.axis) in seen:
-            raise CorpusError(
-                f"{place}: {review.id}, axis {review.axis}: duplicate of line {seen[key, review.axis]}; "
-                "expected the latest review only"
-            )
-        seen[key, review.axis] = number
-        threads[key].append(review)
-    return list(threads.values())
-
-
-def labels_of(reviews: Sequence[ReviewRecord], taxonomy: Taxonomy) -> dict[str, str]:
-    """Axis -> label of one thread's reviews, without axes that do not apply to the kind that a person gave."""
-    said = {review.axis: review.label for review in reviews if review.label is not None}
-    result = {}
-    for axis, label in said.items():
-        requires = taxonomy.axes[axis].requires
-        if requires is None or said.get(requires[0], requires[1]) == requires[1]:
-            result[axis] = label
-    return result
 
 
 def split_of(identifier: str) -> Literal["train", "validation"]:

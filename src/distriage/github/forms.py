@@ -7,17 +7,20 @@ import threading
 from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Any, Final
+from urllib.parse import quote
 
 import yaml
 
-from distriage.base.errors import ConfigError, GitHubError, NotFoundError
+from distriage.base.errors import GitHubError, NotFoundError
+from distriage.base.texts import decoded
 from distriage.base.types import FormLines
 from distriage.github.client import Client
-from distriage_serving.github.files import read_file
 
 FOLDER: Final = ".github/ISSUE_TEMPLATE"
 KEPT_S: Final = 3600.0  # a form is rarely changed, and each look at a report needs it
 MAX_FILES: Final = 20
+MAX_BYTES: Final = 65_536  # of a file
+_RAW: Final = "application/vnd.github.raw+json"
 _MOST_KEPT: Final = 1000
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.S)
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
@@ -58,12 +61,8 @@ def _read(client: Client, repository: str) -> FormLines | None:
         headings: set[str] = set()
         lines: set[str] = set()
         for path in _paths(client, place):
-            try:
-                text = read_file(client, place, path)
-            except ConfigError:  # too large, or not UTF-8
-                continue
             parse = _of_template if path.endswith(".md") else _of_form
-            for is_heading, line in parse(text or ""):
+            for is_heading, line in parse(_text(client, place, path)):
                 (headings if is_heading else lines).add(line)
         if headings or lines:
             return FormLines(frozenset(headings), frozenset(lines))
@@ -78,6 +77,15 @@ def _paths(client: Client, repository: str) -> list[str]:
     names = (item.get("name") for item in listed if isinstance(item, dict)) if isinstance(listed, list) else ()
     forms = (name for name in names if isinstance(name, str) and name.endswith((".yml", ".yaml", ".md")))
     return [f"{FOLDER}/{name}" for name in forms if name not in {"config.yml", "config.yaml"}][:MAX_FILES]
+
+
+def _text(client: Client, repository: str, path: str) -> str:
+    """A form as it is written; empty if too large, or not UTF-8."""
+    content = client.get(f"/repos/{repository}/contents/{quote(path)}", accept=_RAW, remember=True).body
+    try:
+        return decoded(content) if len(content) <= MAX_BYTES else ""
+    except UnicodeDecodeError:
+        return ""
 
 
 def _of_form(text: str) -> Iterator[tuple[bool, str]]:

@@ -9,8 +9,8 @@ from rich.console import Console
 from distriage.base.errors import CorpusError
 from distriage.model.bundle import thread_digest
 from distriage.model.taxonomy import default_taxonomy
-from distriage_training.corpus.digests import is_withheld
-from distriage_training.corpus.view import check_corpus, print_agreement, print_stats
+from distriage_research.corpus.digests import is_withheld
+from distriage_research.corpus.view import check_corpus, print_agreement, print_stats
 
 from support.command_line import Command, assert_one_line
 from support.toys import CORPUS, QUESTION, annotation, texts, write_corpus, write_lines
@@ -32,13 +32,13 @@ def test_a_clean_corpus(tmp_path: Path) -> None:
     assert check(corpus, store) == (0, ["5 valid records, 4 with a text; 0 errors, 0 near-duplicates within a split"])
 
 
-def test_what_counts_annotations_refuses_invalid_ones(command: Command, tmp_path: Path) -> None:
+def test_what_counts_annotations_refuses_invalid_ones(research: Command, tmp_path: Path) -> None:
     rows = [annotation("a/b#1"), annotation("a/b#2", symptom="hang?"), annotation("a/b#3", kind="x")]
     corpus = write_corpus(tmp_path, rows)
     for call in (("stats",), ("digests", "--write"), ("publish",)):
-        done = command("corpus", *call, "--corpus", corpus)
+        done = research("corpus", *call, "--corpus", corpus)
         assert_one_line(done, f"{corpus / 'annotations.jsonl'}:2: symptom: unknown label 'hang?'")
-        assert "(and 1 more; see `distriage corpus check`)" in done.err
+        assert "(and 1 more; see `python training/research corpus check`)" in done.err
 
 
 def test_a_corpus_without_any_text(tmp_path: Path) -> None:
@@ -100,16 +100,16 @@ def test_a_damaged_store_is_an_error_of_its_own(tmp_path: Path) -> None:
         check(corpus, store)
 
 
-def test_the_command_says_by_its_exit_code_whether_the_corpus_is_clean(tmp_path: Path, command: Command) -> None:
+def test_the_command_says_by_its_exit_code_whether_the_corpus_is_clean(tmp_path: Path, research: Command) -> None:
     corpus = write_corpus(tmp_path / "corpus", [annotation("a/b#1"), annotation("a/b#2", split="validation")])
     store = write_lines(tmp_path / "texts.jsonl", texts(["a/b#1", "a/b#2"]))
     places = ("corpus", "check", "--corpus", corpus, "--texts", store)
-    clean = command(*places)
+    clean = research(*places)
     assert (clean.code, clean.err) == (0, "")
     assert clean.out == "2 valid records, 2 with a text; 0 errors, 0 near-duplicates within a split\n"
     (text,) = texts(["a/b#1"])
     write_lines(store, [text, {**text, "id": "a/b#2"}])
-    leaking = command(*places)
+    leaking = research(*places)
     assert (leaking.code, leaking.err) == (2, "")
     assert leaking.out.startswith(
         f"error: {corpus}/annotations.jsonl:2: a/b#2 (validation) leaks: it is a near-duplicate of a/b#1 "
@@ -118,24 +118,24 @@ def test_the_command_says_by_its_exit_code_whether_the_corpus_is_clean(tmp_path:
 
 
 @pytest.mark.slow
-def test_the_command_checks_the_repository_s_own_corpus(tmp_path: Path, command: Command) -> None:
-    done = command("corpus", "check", "--corpus", CORPUS, "--texts", tmp_path / "none.jsonl")
+def test_the_command_checks_the_repository_s_own_corpus(tmp_path: Path, research: Command) -> None:
+    done = research("corpus", "check", "--corpus", CORPUS, "--texts", tmp_path / "none.jsonl")
     assert done.code == 0, done.out
     assert "; 0 errors, " in done.out
 
 
-def test_withheld_threads_are_refused_under_any_name(tmp_path: Path, command: Command) -> None:
+def test_withheld_threads_are_refused_under_any_name(tmp_path: Path, research: Command) -> None:
     corpus = write_corpus(tmp_path / "corpus", [annotation("a/b#1"), annotation("Microsoft/DeepSpeed#2")])
     withheld = tmp_path / "withheld.txt"
     withheld.write_text(thread_digest("deepspeedai/deepspeed#2") + "\n", encoding="utf-8")
     places = ("corpus", "check", "--corpus", corpus, "--texts", tmp_path / "none.jsonl", "--withheld", withheld)
-    done = command(*places)
+    done = research(*places)
     assert done.code == 2
     assert done.out.startswith(
         f"error: {corpus}/annotations.jsonl:2: Microsoft/DeepSpeed#2 is withheld for a last test"
     )
     withheld.write_text("deepspeedai/deepspeed#2\n", encoding="utf-8")
-    assert_one_line(command(*places), f"{withheld}:1: 'deepspeedai/deepspeed#2'; expected 16 hexadecimal digits")
+    assert_one_line(research(*places), f"{withheld}:1: 'deepspeedai/deepspeed#2'; expected 16 hexadecimal digits")
 
 
 @pytest.mark.parametrize("listed", ["microsoft/DeepSpeed#2", "deepspeedai/DeepSpeed#2"])
@@ -145,12 +145,12 @@ def test_a_list_may_hold_any_name_of_a_thread(listed: str, asked: str) -> None:
     assert is_withheld(asked, withheld) and not is_withheld(f"{asked}2", withheld)
 
 
-def test_the_command_without_a_corpus(tmp_path: Path, command: Command) -> None:
+def test_the_command_without_a_corpus(tmp_path: Path, research: Command) -> None:
     for name in ("check", "stats"):
-        assert_one_line(command("corpus", name, "--corpus", tmp_path), f"{tmp_path}/annotations.jsonl: cannot be read")
+        assert_one_line(research("corpus", name, "--corpus", tmp_path), f"{tmp_path}/annotations.jsonl: cannot be read")
 
 
-def test_stats_count_by_split_and_label(tmp_path: Path, command: Command) -> None:
+def test_stats_count_by_split_and_label(tmp_path: Path, research: Command) -> None:
     rows = [
         annotation("a/b#1"),
         annotation("a/b#2", split="test", symptom="low-throughput"),
@@ -173,7 +173,7 @@ def test_stats_count_by_split_and_label(tmp_path: Path, command: Command) -> Non
         ["true", "2", "0", "1", "3"],
     ):
         assert row in lines
-    done = command("corpus", "stats", "--corpus", corpus)
+    done = research("corpus", "stats", "--corpus", corpus)
     assert done.code == 0
     assert "3 records by origin" in done.out
     for axis in TAXONOMY.axes.values():
@@ -194,38 +194,38 @@ def readings(corpus: Path) -> Path:
     return corpus
 
 
-def test_agreement_prints_kappa_and_differences(tmp_path: Path, command: Command) -> None:
-    done = command("corpus", "agreement", "--corpus", readings(tmp_path))
+def test_agreement_prints_kappa_and_differences(tmp_path: Path, research: Command) -> None:
+    done = research("corpus", "agreement", "--corpus", readings(tmp_path))
     assert done.code == 0
     lines = [line.split() for line in done.out.splitlines()]
     assert ["kind", "50", "0.40", "0.700", "0.697"] in lines
     assert ["axis", "first", "second", "times"] in lines
     assert ["kind", "question", "bug", "10"] in lines
     assert ["kind", "bug", "question", "5"] in lines
-    swapped = command("corpus", "agreement", "--corpus", tmp_path, "--first", "second", "--second", "first")
+    swapped = research("corpus", "agreement", "--corpus", tmp_path, "--first", "second", "--second", "first")
     assert ["kind", "bug", "question", "10"] in [line.split() for line in swapped.out.splitlines()]
 
 
-def test_agreement_of_a_reader_with_the_annotations(tmp_path: Path, command: Command) -> None:
+def test_agreement_of_a_reader_with_the_annotations(tmp_path: Path, research: Command) -> None:
     corpus = readings(write_corpus(tmp_path, [annotation("r0"), annotation("r20"), annotation("r49", **QUESTION)]))
-    done = command("corpus", "agreement", "--corpus", corpus, "--first", "annotations", "--second", "second")
+    done = research("corpus", "agreement", "--corpus", corpus, "--first", "annotations", "--second", "second")
     lines = [line.split() for line in done.out.splitlines()]
     assert ["kind", "3", "0.40", "0.667", "0.667"] in lines
     assert ["kind", "bug", "question", "1"] in lines
 
 
-def test_agreement_of_readers_that_do_not_exist_or_never_meet(tmp_path: Path, command: Command) -> None:
+def test_agreement_of_readers_that_do_not_exist_or_never_meet(tmp_path: Path, research: Command) -> None:
     corpus = readings(tmp_path)
     with pytest.raises(CorpusError) as caught:
         print_agreement(Console(file=io.StringIO()), corpus, "first", "nobody", TAXONOMY)
     assert str(caught.value) == f"{corpus}/readings.jsonl: no reader 'nobody'; readers: first, second, third"
     assert_one_line(
-        command("corpus", "agreement", "--corpus", corpus, "--first", "third"), "third and second share no report"
+        research("corpus", "agreement", "--corpus", corpus, "--first", "third"), "third and second share no report"
     )
 
 
-def test_agreement_on_the_repository_s_own_corpus(command: Command) -> None:
-    done = command("corpus", "agreement", "--corpus", CORPUS)
+def test_agreement_on_the_repository_s_own_corpus(research: Command) -> None:
+    done = research("corpus", "agreement", "--corpus", CORPUS)
     assert done.code == 0
     found = {
         line.split()[0]: float(line.split()[2])

@@ -1,4 +1,4 @@
-"""`distriage corpus import-answers`: labels of a calibrated second reader become training records."""
+"""`python training/research corpus import-answers`: labels of a calibrated second reader become training records."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from distriage.base.errors import CorpusError
 from distriage.model.bundle import thread_digest
 from distriage.model.taxonomy import Taxonomy, default_taxonomy, parse_taxonomy
 from distriage.second_reader.request import NONE_OF_THESE
+from distriage_research.corpus.reviews import import_reviews, split_of
+from distriage_research.corpus.view import print_stats
 from distriage_training.config import TrainingConfig
-from distriage_training.corpus.additions.reviews import import_reviews, split_of
 from distriage_training.corpus.load import known_issues, load_records
 from distriage_training.corpus.records import read_annotations
-from distriage_training.corpus.view import print_stats
 from distriage_training.fit.examples import targets
 from distriage_training.study.sources import read_corpus
 
@@ -59,7 +59,7 @@ def leak(_: str) -> str:
 
 
 @pytest.fixture
-def bring(command: Command, keyword_bundle: Path, corpus: Path) -> Callable[..., Finished]:
+def bring(command: Command, research: Command, keyword_bundle: Path, corpus: Path) -> Callable[..., Finished]:
     """Export, answer and import reports with these ids."""
 
     def run(identifiers: Sequence[object], said: Callable[[str], str] = leak, *more: object) -> Finished:
@@ -69,7 +69,7 @@ def bring(command: Command, keyword_bundle: Path, corpus: Path) -> Callable[...,
         answers = answered(folder, exported.out, said)
         places = ("--corpus", corpus, "--texts", folder / "texts.jsonl")
         calibrated = ("--reader-calibration", calibration_file(folder))
-        return command("corpus", "import-answers", file, answers, *calibrated, *model, *places, *more)
+        return research("corpus", "import-answers", file, answers, *calibrated, *model, *places, *more)
 
     return run
 
@@ -158,9 +158,9 @@ def test_a_report_without_a_thread_of_its_own_is_named_and_nothing_is_written(
     assert (corpus / "annotations.jsonl").read_bytes() == before
 
 
-def test_a_calibration_is_needed(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+def test_a_calibration_is_needed(research: Command, keyword_bundle: Path, tmp_path: Path) -> None:
     file = reports(tmp_path, ["a/b#1"])
-    done = command("corpus", "import-answers", file, file, *options(keyword_bundle))
+    done = research("corpus", "import-answers", file, file, *options(keyword_bundle))
     assert done.code == 2 and "--reader-calibration" in done.err
 
 

@@ -1,4 +1,4 @@
-"""The output of `distriage corpus stats`, `agreement` and `check`."""
+"""The output of `python training/research corpus stats`, `agreement` and `check`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rich.table import Table
 
 from distriage.base.errors import CorpusError
 from distriage.model.taxonomy import Taxonomy
+from distriage_research.corpus.digests import is_withheld
+from distriage_research.corpus.near_duplicates import near_duplicates
 from distriage_training.corpus.agreement import compare
-from distriage_training.corpus.digests import is_withheld
 from distriage_training.corpus.jsonl import read_jsonl
-from distriage_training.corpus.near_duplicates import near_duplicates
 from distriage_training.corpus.readings import read_readings
 from distriage_training.corpus.records import OWN_TEXTS, Record, count_labels, read_annotations, valid_annotations
 from distriage_training.corpus.texts import own_texts, read_texts

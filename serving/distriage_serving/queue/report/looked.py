@@ -1,0 +1,77 @@
+"""One issue of a page: what is stored of it, and the parts that need the model. Reads the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+
+from distriage.answer.similar import Similar
+from distriage.answer.verdict import Verdict
+from distriage.base.errors import InputError
+from distriage.base.types import IssueReport, Mode
+from distriage.reading.report import check_report
+from distriage_serving.judging.judge import with_answer
+from distriage_serving.queue.issue_view import view_similar
+from distriage_serving.queue.listing import issue_href
+from distriage_serving.queue.report.view import view_report
+from distriage_serving.queue.visit import Visit
+from distriage_serving.store import Act, Issue, StoredVerdict, answer_of
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """An issue that a person looks at, with its latest verdict and all acts on it, the newest first."""
+
+    visit: Visit
+    issue: Issue
+    stored: StoredVerdict | None
+    acts: Sequence[Act]
+
+    async def explain(self) -> Verdict | None:
+        """The verdict with evidence and similar issues; None if there is nothing to read."""
+        issue = self.issue
+        report = with_answer(IssueReport(issue.title, issue.body, str(issue.reference)), answer_of(self.acts))
+        try:
+            check_report(report)
+        except InputError:
+            return None
+        mode = Mode(self.stored.verdict.mode) if self.stored is not None else Mode.BALANCED
+        similar = Similar.available(self.visit.engine.bundle)
+        (answer,) = await self.visit.engine.classify([report], mode, explain=True, similar=similar)
+        return answer if isinstance(answer, Verdict) else None
+
+    def parts(self, explained: Verdict | None, query: str, *, pictures: bool) -> dict[str, Any]:
+        """Data for the parts of a page that need the model.
+
+        Args:
+            explained: The verdict with its evidence, once known.
+            query: The filters of the list.
+        """
+        issue, known = self.issue, self.stored
+        href = issue_href(issue.repository, issue.number)
+        shown = "&pictures=1" if pictures else ""
+        begun = f"{href}?{query}{'&' if query else ''}"
+        similar = explained.similar if explained is not None else None
+        return {
+            "report": view_report(issue.title, issue.body, explained, answer_of(self.acts), pictures=pictures),
+            "explained": explained is not None,
+            "evidence_href": f"{href}/evidence?{shown[1:]}" if explained is None and known is not None else None,
+            "evidence_page": f"{begun}evidence=1{shown}",
+            "pictures_page": None if pictures else f"{begun}pictures=1",
+            "similar_possible": (known or explained) is not None and Similar.available(self.visit.engine.bundle),
+            "similar": view_similar(similar, self.visit.taxonomy) if similar is not None else None,
+        }
+
+
+def look_up(request: Request, repository: str, number: int) -> Looked:
+    """Look an issue up; in a thread, since it reads the database.
+
+    Raises:
+        ProblemError: there is none that the person may see (404).
+    """
+    visit = Visit(request)
+    issue, stored = visit.issue(repository, number)
+    return Looked(visit, issue, stored, visit.store.acts(issue.reference))

@@ -1,0 +1,1 @@
+"""An issue's thread, read from GitHub when a person opens it."""

@@ -1,1 +1,0 @@
-"""Records that a command brings into the corpus: reviews of maintainers, answers of a second reader."""
