@@ -253,7 +253,7 @@ def test_an_error_line_is_shared_whatever_its_numbers_if_few_others_have_it() ->
 
     def shared(*past: tuple[str, ...], asked: str = same) -> bool:
         issues = [PastIssue(f"o/r#{number}", "", filed_at=1e9) for number in range(1, len(past) + 1)]
-        vectors = [np.array([1, number], np.float32) for number in range(len(past))]
+        vectors = [np.array([1 if number == 0 else -1, 0.1], np.float32) for number in range(len(past))]
         index = make_index(issues, [known(*errors) for errors in past], vectors, "toy")
         (match,) = index.find(PastQuery(known(asked), vectors[0], "o/r#99", 2e9), 1)
         assert match.issue.number == 1 and match.alike is not None

@@ -1,10 +1,10 @@
 """When the nearest issue is the same one. Pure.
 
 A logistic regression on the nearest earlier issue of each report of 31 repositories, of which a reader judged the
-likeliest (`python training/research duplicates`; method in training/LOG.md). The signs of the same issue are its lead over the
-second nearest, since all issues of a series, or from empty forms, are about equally near; and the same error lines,
-where few other issues have them. Issues filed within hours of each other under titles that differ in a word are mostly
-of a series.
+likeliest (`python training/research duplicates`; method in training/LOG.md). The signs of the same issue are its lead
+over the second nearest, since all issues of a series, or from empty forms, are about equally near; and the same error
+lines, where few other issues have them. Issues filed within hours of each other under titles that differ in a word are
+mostly of a series.
 """
 
 from __future__ import annotations
