@@ -137,6 +137,8 @@ def test_a_report_that_names_the_newest_release_too_is_not_about_an_old_one() ->
     assert said("0.4.4", there, text="SGLang 0.4.4 post2 fails") is None
     assert said("0.4.3", there, text="in 0.4.3 and in v0.4.4.post2") is None
     assert said("0.4.3", there, text="in 0.4.3, on 10.4.4.post2.1 and 0.4.4") == "old-version"
+    assert said("2.0", named("v2.0.0", "v1.15.0"), text="[TF2.0] fails. Version: 2.1.0-dev20191218") is None
+    assert said("0.8.5", named("v0.8.5"), text="torch 2.8.0.dev20250501") == "affects-latest"
     assert said("1.11", named("v1.12.0", "v1.11.0"), text="all of 1.11 and 1.12 hang") is None
 
 
@@ -208,6 +210,11 @@ def test_what_a_report_lacks(title: str, body: str, sign: str | None) -> None:
 def test_several_wishes_are_not_several_problems() -> None:
     wish = read(IssueReport("Three issues to work on", "Support two more models.", "vllm-project/vllm#1"))
     assert signs_of(wish, is_failure=False) == []
+
+
+def test_the_form_tells_the_build_of_a_title_s_release() -> None:
+    body = "TensorFlow version (use command below): 2.0.0.dev20190514"
+    assert "unreleased" in sign_names("[TF2.0] It hangs", body, "tensorflow/tensorflow#1")
 
 
 def test_a_sign_that_is_offered_was_right_often_enough() -> None:

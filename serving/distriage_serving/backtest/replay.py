@@ -71,7 +71,7 @@ def replay(
             continue
         truth = truth_of(issue.labels, meaning, issue.issue_type)
         decisions = _decided(classifier, report)
-        is_failure = all(one.outcome is not Outcome.NOT_APPLICABLE for one in decisions[Mode.BEST].values())
+        is_failure = all(one.outcome is not Outcome.NOT_APPLICABLE for one in decisions[Mode.BALANCED].values())
         signs = frozenset(one.name for one in signs_of(report, releases, issue.created_at, is_failure=is_failure))
         items.append(Replayed(issue, _said(decisions, never), truth, signs))
         progress(len(items))

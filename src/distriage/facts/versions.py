@@ -133,12 +133,16 @@ def joined(found: Iterable[Versions]) -> Versions:
 
 
 def of_title(named: Versions, title: str) -> Versions:
-    """Of several releases the one in the title, if it names one alone."""
+    """Of several releases the one in the title, if it names one alone; `2.0.0.dev3` tells more of it than `2.0`."""
     if (moved := _MOVED.search(title)) and {moved["left"], moved["to"]} <= named.in_use.keys():
         left, to = moved["left"], moved["to"]
         return Versions({to: named.in_use[to]}, {**named.working, left: named.in_use[left]})
     titled = {version: source for version, source in named.in_use.items() if version in title}
-    return Versions(titled, named.working) if len(titled) == 1 < len(named.in_use) else named
+    if not len(titled) == 1 < len(named.in_use):
+        return named
+    begin = f"{next(iter(titled))}."
+    built = {version: at for version, at in named.in_use.items() if version.startswith(begin) and "dev" in version}
+    return Versions(built if len(built) == 1 else titled, named.working)
 
 
 def releases(versions: Iterable[str]) -> list[str]:

@@ -23,6 +23,7 @@ _TAG = re.compile(
 )
 _LONGEST_TAG = 100
 _RELEASE = re.compile(r"v?\d{1,6}(?:\.\d{1,6}){1,4}(?:[-.]?post\d{1,3})?(?:\+[\w.]{1,40})?")
+_DEVELOPED = re.compile(r"(?<![\d.])(?P<v>\d{1,4}(?:\.\d{1,4}){1,2})[-.]?(?:dev|rc)\d")
 
 
 def gate(version: str, line: int | None, text: str, releases: Sequence[Release], at: float = math.inf) -> Sign | None:
@@ -30,7 +31,8 @@ def gate(version: str, line: int | None, text: str, releases: Sequence[Release],
 
     Args:
         line: Where the report states it.
-        text: The report. One that names the newest release beside an older one is about both, or neither.
+        text: The report. One that names the newest release beside an older one is about both, or neither; and so is
+            one that names a later build.
         at: When the report was filed, Unix time in seconds.
     """
     if not _RELEASE.fullmatch(version):
@@ -38,7 +40,7 @@ def gate(version: str, line: int | None, text: str, releases: Sequence[Release],
     out = _main_line([one for one in releases if one.published_at <= at and not one.prerelease])
     stated = Version(version.partition("+")[0])
     newest = max(out, default=stated)
-    if newest not in out or stated > newest:
+    if newest not in out or stated > newest or _names_later_build(text, stated):
         return None
     if stated == newest:
         return Sign(name="affects-latest", says=f"States {version}, the newest release.", line=line)
@@ -54,6 +56,11 @@ def _names(text: str, version: Version) -> bool:
     post = rf"[-.\s]?post\s?{version.post}" if version.post is not None else ""
     short = re.escape(".".join(map(str, version.release))).removesuffix(r"\.0")
     return re.search(rf"(?<![\d.]){short}(?:\.0)?{post}(?![\d]|\.[1-9])", text) is not None
+
+
+def _names_later_build(text: str, stated: Version) -> bool:
+    built = (Version(one["v"]) for one in _DEVELOPED.finditer(text))
+    return any(one > stated and one.major == stated.major for one in built)
 
 
 def _main_line(releases: Sequence[Release]) -> dict[Version, float]:
