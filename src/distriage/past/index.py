@@ -150,9 +150,11 @@ class PastIndex:
         """Whether most error lines of the report and an issue are shared, one of them with few other earlier issues."""
         asked = np.asarray(buckets, np.int64)
         having = [self.rows[self.starts[line] : self.starts[line + 1]] for line in asked[asked >= LINES]]
-        shared = [int((~later[rows]).sum()) for rows in having if row in rows]
+        shared = [int((~later[rows]).sum()) for rows in having if (rows == row).any()]
+        if not shared or min(shared) > FEW:
+            return False
         known = int((self.rows[self.starts[LINES] :] == row).sum())
-        return bool(shared) and min(shared) <= FEW and 2 * len(shared) > len(having) + known - len(shared)
+        return 2 * len(shared) > len(having) + known - len(shared)
 
     def _not_earlier(self, query: PastQuery) -> NDArray[np.bool_]:
         asked = PastIssue(query.id.lower(), "")
