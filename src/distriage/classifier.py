@@ -238,7 +238,7 @@ class Classifier:
         if self.gate is None:
             return Prediction(manifest.name, scores, vector=vector, penultimate=penultimate)
         ids, counts = np.asarray(given["feature_ids"][0]), np.asarray(given["feature_counts"][0])
-        domain = self.gate.probability(ids, counts, len(report.filed), outputs)
+        domain = self.gate.probability(ids, counts, report, outputs)
         passes, surely = domain >= self.gate.threshold, domain >= self.gate.sure_threshold
         return Prediction(manifest.name, scores, domain, passes, surely, vector, penultimate)
 

@@ -20,7 +20,7 @@ from distriage.classifier import Classifier
 from distriage.model.bundle import DOMAIN
 from distriage.model.domain import DomainGate, shape_features
 from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features
-from distriage.recipe.text import prepare
+from distriage.recipe.text import ModelInput, prepare
 from distriage.recipe.weights import tfidf
 
 from support import keyword_model
@@ -53,7 +53,7 @@ def probability(gate: DomainGate, text: str) -> float:
     report = prepare("", text)
     ids, counts = all_features(report)
     logits = {"kind": np.asarray([2.0, -1.0], np.float32)}
-    return gate.probability(np.asarray(ids, np.int64), np.asarray(counts), len(report.filed), logits)
+    return gate.probability(np.asarray(ids, np.int64), np.asarray(counts), report, logits)
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -159,8 +159,9 @@ def test_the_words_of_each_view_have_unit_length(ids: list[int], count: int) -> 
 @given(st.lists(st.floats(-30, 30, width=32), min_size=2, max_size=9))
 def test_the_shape_of_logits_is_their_peak_energy_and_entropy(logits: list[float]) -> None:
     values = np.asarray(logits, np.float32)
-    words, characters, top, energy, entropy = shape_features(np.asarray([1, HASH_BUCKETS + 1]), 10, {"kind": values})
-    assert (words, characters) == pytest.approx((np.log(2), np.log(11)))
+    report = ModelInput("NCCL hangs", (), "", "NCCL hangs", field_words=(1, 2))
+    *sizes, top, energy, entropy = shape_features(np.asarray([1, HASH_BUCKETS + 1]), report, {"kind": values})
+    assert sizes == pytest.approx(np.log([2, 11, 2, 3]))
     assert top == values.max() and energy >= top and energy - top <= np.log(len(logits)) + 1e-6
     assert -1e-6 <= entropy <= np.log(len(logits)) + 1e-6
 

@@ -127,9 +127,6 @@ The dump of all tables, about 4 GB, as with `--now`.
 **Environment**
 PostgreSQL 16.3 on Debian 12, chart 7.1.0, MinIO as object store, cert-manager for TLS.""",
         ),
-        marks=pytest.mark.xfail(
-            strict=True, reason="read by recipe 7 it passes the gate, as it did those of minilm-v6 and -v7"
-        ),
     ),
 ]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from distriage.model.bundle import DOMAIN, INDEX
-from distriage.model.domain import DOMAIN_FORMAT, PER_AXIS, PER_VIEW
+from distriage.model.domain import DOMAIN_FORMAT, PER_AXIS, PER_REPORT, PER_VIEW
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 
 from support.keyword_model import seal
@@ -24,7 +24,7 @@ def arrays(weights: Mapping[str, int], axes: tuple[str, ...] = ("kind",)) -> dic
     for word, weight in weights.items():
         for view in range(VIEWS):
             per_bucket[view * HASH_BUCKETS + zlib.crc32(word.encode()) % HASH_BUCKETS] = weight
-    features = PER_VIEW * VIEWS + 2 + PER_AXIS * len(axes)
+    features = PER_VIEW * VIEWS + PER_REPORT + PER_AXIS * len(axes)
     return {
         "format": np.asarray(DOMAIN_FORMAT),
         "axes": np.asarray(json.dumps(axes)),

@@ -43,7 +43,9 @@ def records(texts: tuple[str, ...], count: int, group: str) -> list[Record]:
 
 def reports(items: list[Record]) -> Reports:
     counts = feature_matrix(items)
-    shape = [shape_features(counts[row].indices, len(item.title) + 1, LOGITS) for row, item in enumerate(items)]
+    shape = [
+        shape_features(counts[row].indices, prepare(item.title, item.body), LOGITS) for row, item in enumerate(items)
+    ]
     return Reports(counts, np.array(shape))
 
 
@@ -67,7 +69,7 @@ def test_the_gate_that_is_written_says_what_the_fitted_one_says(tmp_path: Path) 
     for record, expected in zip(mixed, gate.probabilities(reports(mixed)), strict=True):
         report = prepare(record.title, record.body)
         ids, counts = all_features(report)
-        found = runtime.probability(np.asarray(ids, np.int64), np.asarray(counts), len(record.title) + 1, LOGITS)
+        found = runtime.probability(np.asarray(ids, np.int64), np.asarray(counts), report, LOGITS)
         assert found == pytest.approx(expected, abs=1e-4)
 
 

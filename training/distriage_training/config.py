@@ -167,6 +167,7 @@ class DomainConfig(_Section):
             gate if None.
         repositories: Those of their repositories that are foreign; their training records are left out.
         restated: JSONL with the same keys, written for this project; all of its repositories are foreign.
+        restated_times: How often each of them counts: they are few, and of the systems whose failures read like ours.
         leave_out: Sources of training records that the gate does not learn as reports of the domain.
         groups: The groups, such as frameworks, that the model serves; all if empty. Validation reports of other groups
             set neither the gate's threshold nor the labels', for some are about other software.
@@ -175,6 +176,7 @@ class DomainConfig(_Section):
     reports: list[ConfigPath] = []
     repositories: list[str] = []
     restated: list[ConfigPath] = []
+    restated_times: int = Field(default=1, ge=1)
     leave_out: list[str] = []
     groups: list[str] = []
 

@@ -15,6 +15,7 @@ from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from distriage.base.pages import LOOK
 from distriage_serving.queue.listing import LIKELY, issue_href, list_href
 from distriage_serving.queue.login.sessions import Session, read_form
 from distriage_serving.queue.visible import plain, visible, with_code
@@ -67,7 +68,7 @@ def _read_static() -> dict[str, Static]:
     folder = resources.files("distriage_serving.queue").joinpath("static")
     files = {}
     for file in folder.iterdir():
-        content = file.read_bytes()
+        content = (LOOK.encode() if file.name == "queue.css" else b"") + file.read_bytes()
         files[file.name] = Static(
             content, _TYPES["." + file.name.rpartition(".")[2]], hashlib.sha256(content).hexdigest()[:12]
         )

@@ -9,22 +9,17 @@ from typing import Any, Final
 
 from markupsafe import Markup, escape
 
-from distriage.base.pages import page_environment
+from distriage.base.pages import LOOK, page_environment
 
-_STYLE: Final = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
-body { color: #1b1b1b; background: #fff }
-h2 { margin-top: 2.5rem; border-top: 1px solid #ccc; padding-top: 1rem }
-code, pre { font-family: ui-monospace, monospace; font-size: .9em }
-pre { background: #f4f4f4; padding: .8rem; overflow: auto }
-summary { cursor: pointer; padding: .3rem 0 }
-table { border-collapse: collapse }
-td, th { text-align: left; padding: .2rem 1.5rem .2rem 0; vertical-align: top }
-@media (prefers-color-scheme: dark) {
-  body { color: #e6e6e6; background: #161616 }
-  pre { background: #262626 }
-  a { color: #8ab4f8 }
-}
+_STYLE: Final = f"""{LOOK}
+main {{ max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
+h2 {{ margin-top: 2.5rem; border-top: 1px solid var(--line); padding-top: 1rem }}
+a {{ color: var(--accent) }}
+code, pre {{ font-family: var(--mono); font-size: .9em }}
+pre {{ background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .8rem; overflow: auto }}
+summary {{ cursor: pointer; padding: .3rem 0 }}
+table {{ border-collapse: collapse }}
+td, th {{ text-align: left; padding: .2rem 1.5rem .2rem 0; vertical-align: top }}
 """
 # https://www.w3.org/TR/CSP3/: nothing is allowed but this very style sheet
 _STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()

@@ -206,7 +206,7 @@ def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], s
     several_nodes = "nodes" in subjects or (device and (facts.gpu_count or 0) > _ON_ONE_NODE)
     offloads = {"slow", "offload"} <= seen  # the host's memory and CPU decide
     # No kernel failed: a check of its own, or an index.
-    checked = "index-range" in seen or ("abort" in seen and "kernel-fault" not in seen)
+    checked = not seen.isdisjoint({"index-range", "wants-release"}) or ("abort" in seen and "kernel-fault" not in seen)
     return {
         "torch": situation.library is not None
         and not situation.serving

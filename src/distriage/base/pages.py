@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from functools import cache
+from importlib import resources
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from distriage.base.references import web_link
 
+LOOK: Final = Markup(resources.files("distriage.base").joinpath("look.css").read_text(encoding="utf-8"))
 MAX_LINE_CHARS: Final = 120
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
 @cache  # with its templates: to compile one takes longer than to fill it in
 def page_environment(package: str) -> Environment:
-    """Templates of a package, with the filters `percent`, `date`, `plain` and `web`; autoescape is on.
+    """Templates of a package, with the filters `percent`, `date`, `plain` and `web`, and the style sheet `look`;
+    autoescape is on.
 
     Raises:
         ValueError: the package has no folder `templates`.
@@ -26,6 +30,7 @@ def page_environment(package: str) -> Environment:
         loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(percent=_percent, date=_date, plain=plain, web=web_link)
+    environment.globals["look"] = LOOK
     return environment
 
 

@@ -3,7 +3,8 @@
 A logistic regression over two kinds of evidence, fitted on real reports of other software (training, `fit/domain.py`).
 Words: for each view of the hashed n-grams, a linear score (TF-IDF of unit length) and the sums of the strongest words
 for and against, which the rest of a long report cannot drown. The classifier: largest logit, log-sum-exp (energy; Liu
-et al., 2020, "Energy-based Out-of-distribution Detection") and entropy of each axis. The length comes on top.
+et al., 2020, "Energy-based Out-of-distribution Detection") and entropy of each axis. On top come the length and the
+number of the field's own words, which tells other distributed systems apart: their failures read like ours.
 
 domain.npz  format     []                      `DOMAIN_FORMAT`
             axes       []                      JSON: the axes whose logits are read, in order
@@ -21,6 +22,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +32,13 @@ from distriage.base.errors import BundleError
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 from distriage.recipe.weights import Floats, Ints, tfidf
 
-DOMAIN_FORMAT = 2
+if TYPE_CHECKING:
+    from distriage.recipe.text import ModelInput
+
+DOMAIN_FORMAT = 3
 STRONGEST = 20  # n-grams of a report whose weights are summed, for it and against it
 PER_VIEW = 3  # features of a view's words
+PER_REPORT = 4  # features of a report's size and of the field's words in it
 PER_AXIS = 3  # features of an axis' logits
 
 
@@ -58,18 +64,18 @@ def word_features(ids: Ints, counts: Floats, idf: Floats, weights: Floats, bias:
     return np.array([*scores, *sums], np.float64)
 
 
-def shape_features(ids: Ints, characters: int, logits: Mapping[str, Floats]) -> list[float]:
-    """Length of a report, and the shape of its logits.
+def shape_features(ids: Ints, report: ModelInput, logits: Mapping[str, Floats]) -> list[float]:
+    """Length of a report, words of the field in it, and the shape of its logits.
 
     Args:
         ids: Its hashed n-grams.
-        characters: Of the report as filed.
         logits: Axis -> [labels].
 
     Returns:
-        2 + `PER_AXIS` * axes numbers.
+        `PER_REPORT` + `PER_AXIS` * axes numbers.
     """
-    features = [float(np.log1p(np.sum(ids < HASH_BUCKETS))), float(np.log1p(characters))]
+    sizes = (np.sum(ids < HASH_BUCKETS), len(report.filed), *report.field_words)
+    features = [float(np.log1p(size)) for size in sizes]
     for values in logits.values():
         top = float(values.max())
         exponent = np.exp(values.astype(np.float64) - top)
@@ -112,7 +118,7 @@ class DomainGate:
         )
         self._intercept = float(arrays["intercept"])
         self.threshold, self.sure_threshold = float(arrays["threshold"]), float(arrays["sure_threshold"])
-        features = PER_VIEW * VIEWS + 2 + PER_AXIS * len(self._axes)
+        features = PER_VIEW * VIEWS + PER_REPORT + PER_AXIS * len(self._axes)
         for name, values, shape in (
             ("idf", self._idf, (VIEWS * HASH_BUCKETS,)),
             ("weights", self._weights, (VIEWS * HASH_BUCKETS,)),
@@ -126,18 +132,17 @@ class DomainGate:
         if not (self._scale > 0).all() or not 0 <= self.threshold <= self.sure_threshold <= 1:
             raise ValueError("scale or thresholds are out of range")
 
-    def probability(self, ids: Ints, counts: Floats, characters: int, logits: Mapping[str, Floats]) -> float:
+    def probability(self, ids: Ints, counts: Floats, report: ModelInput, logits: Mapping[str, Floats]) -> float:
         """Probability that a report belongs, were both kinds equally frequent.
 
         Args:
             ids, counts: Its hashed n-grams [features]; see `recipe.features.all_features`. Those counted 0 times do not
                 count.
-            characters: Of the report as filed.
             logits: Axis -> [labels], of the classifier.
         """
         ids, counts = ids[counts > 0], counts[counts > 0]
         words = word_features(ids, counts, self._idf, self._weights, self._bias)
-        shape = shape_features(ids, characters, {axis: logits[axis] for axis in self._axes})
+        shape = shape_features(ids, report, {axis: logits[axis] for axis in self._axes})
         features = (np.asarray([*words, *shape]) - self._mean) / self._scale
         return float(1 / (1 + np.exp(-np.clip(features @ self._coefficients + self._intercept, -500, 500))))
 

@@ -56,6 +56,8 @@ _FOUND = (
             "be fixed ",
             "caused by #",
             "fix should ",
+            "problem ",
+            "issue ",
             "opened a p",
             "originate",
             "package ",
@@ -70,7 +72,9 @@ _FOUND = (
         r"|works after (?:chang|add|remov|replac|mov)\w{1,4} (?:the |this )?(?:line|code|`)"
         r"|(?:what i found|root cause(?: analysis)?|analysis|(?:suggested|proposed) (?:fix|solution|change)"
         r"|why it happens|## cause|## where)[^\S\n]{0,3}[*_:#]{0,3}[^\S\n]{0,3}(?:\n|\Z)"
-        r"|this (?:is|happens) because\b|this is due to|the consequence is |fix should |opened a (?:pr\b|pull)"
+        r"|this (?:is|happens) because\b|this is due to|the consequence is "
+        r"|(?:problem|issue) (?:is|was) (?:re)?solved by "
+        r"|fix should |opened a (?:pr\b|pull)"
         r"|it originates? from|the current code\b|the (?:cause|reason) is (?!un|not|still)"
         r"|(?:package|wheel|release) (?:doesn't|does not|didn't) (?:include|contain|ship)"
         r"|\.(?:py|cc|cu|cpp|h)[`)]{0,2},?\s?(?:line \d|#l\d|:\d{2,5}(?![\d)]))"

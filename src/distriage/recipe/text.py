@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from distriage.base.types import FormLines
 from distriage.recipe.chinese import in_english
 from distriage.recipe.features import all_features
+from distriage.recipe.field import field_words
 from distriage.recipe.folding import DIGITS, fold, fold_log
 from distriage.recipe.normalize import normalize, normalize_lines
 from distriage.segments import Kind, Line, Role, Segments, split
@@ -62,12 +63,14 @@ class ModelInput:
         prose: The rest of the cleaned body, folded.
         filed: Title and body nearly as filed, the middle of a long body cut out: without listings of the environment
             and additions of launchers, collectors and forms. The sparse features read it beside the cleaned parts.
+        field_words: Words of the field in all that was filed, listings too; see `recipe.field.field_words`.
     """
 
     title: str
     errors: tuple[str, ...]
     prose: str
     filed: str = ""
+    field_words: tuple[int, int] = field(default=(0, 0), compare=False)
 
     @property
     def text(self) -> str:
@@ -118,7 +121,8 @@ def model_input(report: Segments) -> ModelInput:
     shown = set(errors)
     once = (line[MAX_ERROR_LINE_CHARS:] if line[:MAX_ERROR_LINE_CHARS] in shown else line for line in prose)
     rest = "\n".join(line for line in once if line)
-    return ModelInput(title=title, errors=errors, prose=rest[:MAX_TEXT_CHARS], filed=_filed(report))
+    everything = "\n".join([report.title, *(line.text for segment in report.all for line in segment.lines)])
+    return ModelInput(title, errors, rest[:MAX_TEXT_CHARS], _filed(report), field_words(everything))
 
 
 def _kept(report: Segments) -> list[_Read]:

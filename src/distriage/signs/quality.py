@@ -20,7 +20,7 @@ _SEVERAL_TITLE = re.compile(r"\b(?:two|three|four|several|multiple) (?:\w{1,20} 
 _SEVERAL = re.compile(
     r"\n\W{0,6}(?:issue|problem|bug|问题)\s{1,2}(?:#\s?)?(?:2|two|二)(?!\.\d|\w)"
     r"|\b(?:found|have|has|had|see|seeing|encountered|hit|noticed|are|facing|met|were|be) (?:\w{1,20} )?"
-    r"(?:two|three|four|several|multiple) (?:separate |different |distinct |unrelated |other |independent )?"
+    r"(?:two|three|four) (?:separate |different |distinct |unrelated |other |independent )?"
     r"(?:issues|bugs|problems)\b"
     r"(?! (?:that|which|posted|similar|related|with the same|about|open|in the tracker|on github))"
 )

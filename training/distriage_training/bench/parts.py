@@ -49,7 +49,7 @@ def measure(bundle: Path, reports: Sequence[IssueReport], rounds: int) -> dict[s
                 "tokens": milliseconds(lambda: tokenizer.encode(text)),  # noqa: B023
                 "features": milliseconds(lambda: all_features(known.input)),  # noqa: B023
                 "graph": milliseconds(lambda: session.run(axes, given)),  # noqa: B023
-                "gate": milliseconds(lambda: gate and gate.probability(ids, counts, len(text), outputs)),  # noqa: B023
+                "gate": milliseconds(lambda: gate and gate.probability(ids, counts, known.input, outputs)),  # noqa: B023
                 "verdict": milliseconds(
                     lambda: Findings(classifier.bundle, known, prediction).verdict().model_dump_json()  # noqa: B023
                 ),

@@ -39,7 +39,7 @@ class Reports:
     counts: csr_matrix
     shape: Floats
 
-    def rows(self, chosen: NDArray[np.bool_]) -> Reports:
+    def rows(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> Reports:
         return Reports(self.counts[chosen], self.shape[chosen])
 
 

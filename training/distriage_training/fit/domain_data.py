@@ -39,6 +39,7 @@ class DomainData:
         labelled: Whether each gets a label without a gate in each of `MODES`, [n, 2].
         others: The reports of other software, those that the classifier has read first; `folds` by repository.
         sample: The first of `others`, as the gate sees them.
+        times: How often each of `others` counts.
         bug_folds: Fold of each of `bugs`, drawn by report.
     """
 
@@ -50,6 +51,7 @@ class DomainData:
     foreign: csr_matrix
     folds: NDArray[np.int64]
     sample: Reports
+    times: NDArray[np.int64]
 
     @property
     def bug_folds(self) -> NDArray[np.int64]:
@@ -57,8 +59,9 @@ class DomainData:
 
     def gate(self, without: int | None = None) -> Gate:
         """Fit the gate, on request without one fold of repositories and of the validation bugs (`bug_folds`)."""
-        kept, bugs = self.folds != without, self.bug_folds != without
-        read = kept[: len(self.sample.shape)]
+        bugs = self.bug_folds != without
+        kept = np.repeat(np.arange(len(self.others)), np.where(self.folds == without, 0, self.times))
+        read = kept[kept < len(self.sample.shape)]
         return fit_gate(
             self.known,
             self.validation.rows(bugs),
@@ -107,6 +110,7 @@ def read_domain_data(classifier: Classifier, config: Config, splits: Splits) -> 
         foreign=counts,
         folds=repository_folds([record.group for record in others]),
         sample=_as_seen(classifier, [record for record in others if not place[record.id]], counts),
+        times=np.array([config.domain.restated_times if record.origin == "restated" else 1 for record in others]),
     )
 
 
@@ -130,7 +134,7 @@ def _as_seen(classifier: Classifier, records: Sequence[Record], counts: csr_matr
     inputs = [prepare(record.title, record.body) for record in records]
     logits = classifier.logits(inputs)
     shape = [
-        shape_features(counts[row].indices, len(item.filed), {axis: values[row] for axis, values in logits.items()})
+        shape_features(counts[row].indices, item, {axis: values[row] for axis, values in logits.items()})
         for row, item in enumerate(inputs)
     ]
     return Reports(counts[: len(records)], np.array(shape))
