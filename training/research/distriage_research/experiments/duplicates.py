@@ -27,7 +27,7 @@ from distriage.past.issue import PastIssue, read_issues
 from distriage.past.same import Alike, is_spoken_of
 from distriage.recipe.features import words
 from distriage.recipe.text import prepare
-from distriage_research.verdicts.same import Pair, fit_same, same_table
+from distriage_research.same import Pair, fit_same, same_table
 from distriage_training.corpus.tables import read_csv
 from distriage_training.measure.tables import markdown
 
