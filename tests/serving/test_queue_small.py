@@ -12,8 +12,10 @@ from starlette.testclient import TestClient
 from distriage.classifier import Classifier
 from distriage_serving.app import create_app
 from distriage_serving.queue.demo.fill import demo_reports, fill
+from distriage_serving.queue.demo.serve import demo_options
 from distriage_serving.queue.report.rendered import MAX_FRONT_MATTER, fenced, render
 from distriage_serving.settings import load_settings
+from distriage_serving.store import Store
 
 from support.linear_time import in_time
 from support.queue_server import Queue, csrf, log_in, queue, visitor
@@ -73,3 +75,14 @@ def test_an_empty_queue_says_how_to_fill_it_and_a_demo_does(keyword_classifier: 
         fill(opened.store, keyword_classifier, demo_reports())
         page = client.get("/queue?repository=demo/trainer").text
     assert "Training hangs in the first all_reduce" in page and "Decisions stay here" in page
+
+
+def test_a_demo_has_a_database_of_its_own_and_a_token_to_log_in_with(keyword_bundle: Path, tmp_path: Path) -> None:
+    given = {"model": str(keyword_bundle), "database": f"sqlite:///{tmp_path / 'mine.db'}"}
+    options = demo_options(load_settings(given), str(tmp_path))
+    assert options["database"] == f"sqlite:///{tmp_path / 'demo.db'}" and len(options["admin_token"]) == 32
+    with Store.open(options["database"]) as store:
+        assert store.count_issues() == len(demo_reports()) and not (tmp_path / "mine.db").exists()
+    own = load_settings({**given, "admin_token": "a-token-of-my-own"})
+    (tmp_path / "demo.db").unlink()
+    assert demo_options(own, str(tmp_path))["admin_token"] == "a-token-of-my-own"
