@@ -110,6 +110,7 @@ def asked(text: str, identifier: str, *, has_error: bool = False, thin: bool = F
             "world",
         ),
         ("Address already in use", TORCH, "network-connection-failure", "`ss -ltnp`", "nc -vz"),
+        ("It ends: received 0 items of ancdata in DataLoader", TORCH, "data-loading-failure", "ulimit -n", "record"),
         ("8 ranks: Connection closed by peer", TORCH, "network-connection-failure", "other rank's log", ""),
     ],
 )
@@ -125,11 +126,57 @@ def test_a_check_fits_what_the_report_shows(text: str, identifier: str, symptom:
         ("It does not do it.", DEEPSPEED, "gradient-computation-error"),
         ("The plugin is refused.", "acme/editor#1", "native-crash"),
         ("2**31 bytes of a card: CUDA driver error: out of memory", TORCH, "native-crash"),
+        ("`python3`: double free. Backtrace: libc.so.6(+0x777e5)", TORCH, "native-crash"),
+        ("aio.cpp:223: Assertion `a == b' failed.", DEEPSPEED, "native-crash"),
+        ("AssertionError: DDP is not needed when a module has no gradient.", TORCH, "gradient-computation-error"),
+        ("Total heads (32) must be divisible by tensor parallel size (3)", VLLM, "config-rejected"),
+        ("0.6.1: cannot import name 'A'; it first appears in 0.7.0", DEEPSPEED, "import-failure"),
+        ("convert.py of megatron: Only llama v2 available", DEEPSPEED, "checkpoint-conversion-failure"),
+        ("'ninja': No such file. Ninja is required to load C++ extensions.", TORCH, "extension-build-failure"),
+        ("In training rollout/advantages_mean=nan at step 3", DEEPSPEED, "numerical-anomaly"),
         ("Objects of the store pile up.", "acme/store#1", "memory-growth"),
     ],
 )
 def test_where_nothing_fits_nothing_is_said(text: str, identifier: str, symptom: str) -> None:
     assert checks(text, identifier, symptom=symptom) == ""
+
+
+def test_a_link_that_breaks_in_a_run_has_its_interface() -> None:
+    wrong = {"symptom": "collective-communication-error", "cause": "network-misconfiguration"}
+    broken = "Two nodes, 16 ranks: NCCL WARN NET/IB : Got completion from peer with status=12 vendor err 129"
+    assert "NCCL_IB_TIMEOUT" in (given := checks(broken, NCCL, **wrong)) and "SOCKET_IFNAME" not in given
+    unreachable = "Two nodes, 16 ranks: NCCL WARN Bootstrap : no socket interface found"
+    assert "SOCKET_IFNAME" in checks(unreachable, NCCL, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "identifier", "symptom", "facts"),
+    [
+        (
+            "A 4-rank NCCL group on GPU cards fails in `compile`: ValueError.",
+            RAY,
+            "process-group-init-failure",
+            "nccl launcher",
+        ),
+        (
+            "It freezes on a GPU when one GPU is allocated.",
+            "keras-team/autokeras#1",
+            "setup-hang",
+            "gpu_count launcher",
+        ),
+        ("On the GPU 0 ** 0 is nan.", TORCH, "numerical-anomaly", "gpu_model"),
+        ("8 张卡，只有一张卡在跑: MEMBER: 1/1", LIGHTNING, "setup-hang", "nodes error"),
+        ("The job was deleted without any warning or error message.", DEEPSPEED, "worker-loss", "error"),
+        ("After a failed worker is restarted, the progress is lost.", TORCH, "checkpoint-save-resume-failure", "error"),
+        ("We saw a memory error and recorded the RAM.", HOROVOD, "host-memory-exhaustion", "error"),
+        ("It crashes, see https://gist.github.com/a/1", TORCH, "device-out-of-memory", "error"),
+        ("`fit` raises this error:\nExpected 3 dimensions", TORCH, "tensor-mismatch", "error"),
+    ],
+)
+def test_nothing_is_asked_for_that_decides_nothing(text: str, identifier: str, symptom: str, facts: str) -> None:
+    known = read(IssueReport("It does not do what it should", text, identifier))
+    shown = "shows-error" in known.situation.seen
+    assert asked(text, identifier, symptom=symptom, stage="inference", has_error=shown).keys().isdisjoint(facts.split())
 
 
 def test_a_wrong_answer_of_a_server_may_have_the_right_tokens() -> None:

@@ -108,7 +108,7 @@ def test_the_framework_is_named() -> None:
         ("PyTorch FSDP", "PyTorch", "torch", []),
         (
             *("Horovod", "TensorFlow", ""),
-            ["Which version (or commit) of Horovod is in use?", "Which version of TensorFlow?"],
+            ["Which version (or commit) of Horovod is in use?"],
         ),
         ("NCCL", None, "", ["Which NCCL version?"]),
         ("NCCL", None, "nccl", []),

@@ -115,7 +115,7 @@ def test_it_serves_at_inference_and_with_a_server_that_does_not_train(
         ("not working on my Mac, no CUDA", "install-failure", ""),
         ("with my MacBook Pro and mps", "native-crash", "Which Mac?"),
         ("Windows 11 and a GPU", "setup-hang", "How many GPUs take part?"),
-        ("horovod with tensorflow", "low-throughput", "Which version of TensorFlow?"),
+        ("horovod with tensorflow", "low-throughput", ""),
         ("horovod with tensorflow 2.12, 8 V100", "low-throughput", ""),
         ("psum of jax 0.4.30, a TPU v5e-8", "model-partition-failure", ""),
         ("psum of jax, a TPU v5e-8", "low-throughput", "Which version of JAX?"),

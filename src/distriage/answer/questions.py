@@ -111,7 +111,7 @@ def missing_facts(
     symptom = likely.get(SYMPTOM)
     shown = symptom or likely.get(STAGE)
     means = symptom.means if symptom is not None else frozenset()
-    hangs = "hang" in means
+    hangs = "hang" in means and not situation.seen >= {"alone", "no-hang"}
     stated = facts.stated().keys() | situation.stated
     if _shows_command(segments, serving=situation.serving):
         stated |= {"launcher"}
@@ -119,7 +119,9 @@ def missing_facts(
     told = not thin and (situation.explained or "unscheduled" in situation.seen)  # the decisive facts are there
     families = _OWN if not segments.of(Kind.SOURCE) else {*_OWN, "configuration"}
     own = CAUSE in likely and likely[CAUSE].family in families and not thin  # the reporter's script or data
-    missing = [] if known or own or (situation.explained and not thin) else [version]
+    missing = (
+        [] if known or own or (not thin and (situation.explained or "hypothetical" in situation.seen)) else [version]
+    )
     if shown is not None and not told:
         missing += [
             fact
@@ -127,7 +129,7 @@ def missing_facts(
             if fact not in {version, *stated} and _concerns(fact, facts, likely, situation)
         ]
     if missing[:1] == ["framework_version"] and facts.framework in projects().all and means.isdisjoint(_OF_STACK):
-        missing = [fact for fact in missing if fact != "torch" or not situation.torch]  # its own release comes first
+        missing = [fact for fact in missing if fact != "torch"]  # its own release comes first
     if thin and "install" not in means:  # the complete error tells the command
         missing.insert(0, "reproduction")
     waits_or_fails = hangs or "error" in situation.subjects
@@ -200,7 +202,8 @@ def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], s
     distributed = likely[DISTRIBUTED].id if DISTRIBUTED in likely else None
     device = "device" in subjects or (distributed == "true" and is_built_on_torch(facts.framework))
     card = device and ("ray" not in seen or "cuda" in subjects)  # to Ray, GPUs are numbers to be shared out
-    together = distributed != "false" and "pickling" not in seen  # several processes have to do with it
+    together = distributed != "false" and seen.isdisjoint({"pickling", "alone"})  # several processes have to do with it
+    launched = together and facts.framework != "Ray"  # Ray starts its processes itself
     waits = device and situation.torch and not situation.serving and "hang" in means
     image = "container" in subjects and "build" in means  # it tells
     several_nodes = "nodes" in subjects or (device and (facts.gpu_count or 0) > _ON_ONE_NODE)
@@ -208,19 +211,27 @@ def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], s
     # No kernel failed: a check of its own, or an index.
     checked = not seen.isdisjoint({"index-range", "wants-release"}) or ("abort" in seen and "kernel-fault" not in seen)
     return {
-        "torch": situation.library is not None
+        "torch": (situation.torch or facts.framework in {None, situation.library})
+        and situation.library is not None
         and not situation.serving
         and not (image or not seen.isdisjoint({"pair", "store-barrier"}))  # a server runs with one release only
         and ("install" not in means or not situation.torch or "pytorch" in subjects),
         "cuda": "cuda" in subjects and not (image or checked) and facts.rocm is None,
-        "nccl": together and ("nccl" in subjects or waits) and seen.isdisjoint({"store-barrier", "gloo-fails"}),
+        "nccl": launched and ("nccl" in subjects or waits) and seen.isdisjoint({"store-barrier", "gloo-fails"}),
         "nodes": together and several_nodes and "one-host" not in seen,
-        "gpu_model": card and not (checked or offloads),
+        "gpu_model": card and not (checked or offloads or "not-finite" in seen),
         "gpu_count": card
-        and together
-        and not (offloads or "any-count" in seen or ("goes-on" in means and "slow" not in seen)),
+        and launched
+        and not (
+            offloads
+            or not seen.isdisjoint({"any-count", "devices-differ"})
+            or ("goes-on" in means and "slow" not in seen)
+        ),
         "os": not image
         and seen.isdisjoint({"build-log", "error"})
         and ("install" not in means or "compiler" in subjects),
-        "launcher": together and "ray" not in seen and "notebook" not in subjects and "started-by" not in seen,
+        "launcher": launched
+        and (not situation.serving or situation.server)
+        and "notebook" not in subjects
+        and "started-by" not in seen,
     }[fact]

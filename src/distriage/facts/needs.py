@@ -66,6 +66,19 @@ _RANKS = (  # processes of one job, each with a rank
         r"|zero[- _]?[123]\b|nccl|hccl|megatron|parallel_size[ =:]{1,3}(?:[2-9]|\d\d)\b|tp[ =]{0,3}(?:[2-9]|\d\d)\b"
     ),
 )
+_ALONE = (  # a launched process that is the only one
+    ("world", "member: 1/1", "with 1 "),
+    re.compile(
+        r"world[ _-]?size[\"']?(?:\s?[=:]\s?|\s(?:is\s|of\s)?)1(?![\w.])|member: 1/1(?!\d)|with 1 (?:process|node)"
+    ),
+)
+_NOT_ALONE = (
+    ("world", "rank", "nproc"),
+    re.compile(
+        r"world[ _-]?size[\"']?(?:\s?[=:]\s?|\s(?:is\s|of\s)?)(?:[2-9]|1\d)|rank[ :=_\[]{0,2}[1-9]"
+        r"|nproc[a-z_-]{0,12}[ =][2-9]"
+    ),
+)
 _ONE_PROCESS, _NOT_ONE = ("nn.dataparallel",), ("distributed", "ddp")
 _HANGS = (
     (
@@ -90,7 +103,8 @@ _HANGS = (
         r"(?<![a-z])(?:hang|hung|stuck|freez|froze|stall|wait(?:s|ing|ed)?\b)|lock(?:ed)? ?up|(?<=dead)lock"
         r"|block(?:s|ed)? (?:for|at|in|until|on)\b|never (?:return|finish|come|end|get|start|exit)"
         r"|ever(?:(?<=forever)|(?<=for ever))|not (?:return|finish|end|progress|exit|move)\b|indefinite"
-        r"|no progress|watchdog|nothing (?:happens|(?:is )?printed)|prints nothing|卡[住死在]|挂起|阻塞"
+        r"|no progress|watchdog|nothing (?:happens|(?:is )?printed)|prints nothing|挂起|阻塞"
+        r"|卡[住死]|卡在(?<![张块个]卡在)"
     ),
 )
 _RENAMED = (
@@ -162,7 +176,8 @@ def seen_in(
     project = known.all.get(framework or "")
     native = (known.is_native(framework) or _stands(_NATIVE, own)) and not any_of(_PYTHON, shown)
     ray = framework == "Ray" and not any_of(_COLLECTIVES, shown)
-    several = (
+    alone = facts.nodes in {None, 1} and _stands(_ALONE, shown) and not _stands(_NOT_ALONE, shown)
+    several = not alone and (
         max(facts.gpu_count or 0, facts.nodes or 0) > 1
         or (facts.gpu_count is None and _stands(_SEVERAL, shown))
         or (project is not None and project.distributed)
@@ -185,6 +200,7 @@ def seen_in(
         "native": native,
         "python": not native and (any_of(_PYTHON, shown) or bool(frame) or project is not None),
         "several": several,
+        "alone": alone,
         "ranks": several
         and not ray
         and not one_process

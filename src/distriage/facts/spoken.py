@@ -57,7 +57,11 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
             ),
             *("segfault", "segmentation fault", "core dump", "sigsegv", "sigabrt", "sigbus", "sigill"),
         ),
-        None,
+        # A worker that failed is restarted, and a memory error that was seen is measured.
+        re.compile(
+            r"(?<!\ba memory )error|exception|traceback|crash|fail(?:s|ing)|abort|assertion|side assert"
+            r"|broken|seg|core|sig|failed(?! (?:worker|node|process|rank|task|machine|actor|pod)s?\b)"
+        ),
     ),
 }
 _PERMALINK = re.compile(
@@ -83,7 +87,7 @@ _BRANCH_BEFORE_CHARS = 40  # at most
 _NO_ERROR = (
     ("silent", "no ", "without ", "n't ", "not "),
     re.compile(
-        r"silent|(?:(?<!\w)no|without)(?: any| an)? (?:error|exception|traceback)|not? any error"
+        r"silent|(?:(?<!\w)no|without)(?: any| an)?(?: warnings? or)? (?:error|exception|traceback)|not? any error"
         r"|n[o']t (?:raise|throw|fail)"
     ),
 )

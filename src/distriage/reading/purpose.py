@@ -33,6 +33,7 @@ _FOUND = (
         *("what i found", "root cause", "analysis", "suggested fix", "proposed fix", "proposed solution", "## where"),
         *(
             "suggested change",
+            "i changed the ",
             "why it happens",
             "## cause",
             "the cause is",
@@ -67,7 +68,8 @@ _FOUND = (
         ),
     ),
     re.compile(
-        r"(?:i|we) (?:fixed|patched)\b(?! it by up)|after patching|patched (?:it|this|locally)|caused by #\d"
+        r"(?:i changed the (?:code|line)|(?:i|we) (?:fixed|patched))\b(?! it by up)|after patching"
+        r"|patched (?:it|this|locally)|caused by #\d"
         r"|fixed by (?:chang|add|remov|replac|mov)|be fixed (?:by|with)\b|the (?:issue|problem|bug) is that"
         r"|works after (?:chang|add|remov|replac|mov)\w{1,4} (?:the |this )?(?:line|code|`)"
         r"|(?:what i found|root cause(?: analysis)?|analysis|(?:suggested|proposed) (?:fix|solution|change)"
@@ -103,6 +105,8 @@ _MECHANISMS = (
     ),
     *(
         "is never",
+        "is not used",
+        "will return",
         "are never",
         "never gets",
         "never set",
