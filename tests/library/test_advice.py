@@ -134,6 +134,14 @@ def test_a_check_fits_what_the_report_shows(text: str, identifier: str, symptom:
         ("convert.py of megatron: Only llama v2 available", DEEPSPEED, "checkpoint-conversion-failure"),
         ("'ninja': No such file. Ninja is required to load C++ extensions.", TORCH, "extension-build-failure"),
         ("In training rollout/advantages_mean=nan at step 3", DEEPSPEED, "numerical-anomaly"),
+        ("fatal error: stddef.h is wanted by NCCL 2.4.2 in docker", TORCH, "network-connection-failure"),
+        ("llama 70B of 26 GiB: out of memory on 2 cards", "ggml-org/llama.cpp#1", "device-out-of-memory"),
+        ("with FSDP: The size of tensor a (2) must match b (3)", TORCH, "tensor-mismatch"),
+        (
+            "OSError: sst of transformers cannot be loaded",
+            "adapter-hub/adapter-transformers#1",
+            "model-loading-failure",
+        ),
         ("Objects of the store pile up.", "acme/store#1", "memory-growth"),
     ],
 )
