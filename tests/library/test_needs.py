@@ -177,6 +177,7 @@ OF_QUESTIONS = {  # alone; as `SHOWN`
     "started-by": "It fails|on SageMaker",
     "one-host": "It fails|on one machine",
     "alone": "It fails|All processes registered. MEMBER: 1/1",
+    "link-fails": "It fails|/usr/bin/ld: cannot find -lcurand",
     "hypothetical": "Workers may overwrite each other|In the cache",
     "any-count": "It fails|with any number of ranks",
     "gloo-fails": "gloo fails|It fails",
@@ -293,6 +294,7 @@ def test_what_is_not_there_is_not_seen(text: str, absent: str) -> None:
         "It is lost|`skip_first_batches` calls `type(loader)(...)` without `slice_fn`, so the attribute is lost.",
         "The flush hangs|`gather()` is in `_flush`, and rank 1 leaves the loop of `log_metric()`.",
         "It blocks|We should fix this by skipping such requests.",
+        "It blocks|The cause of the problem is aa91193.",
         "It blocks|The culprit is the last change of the sampler.",
     ],
 )
