@@ -48,7 +48,7 @@ class IssueFilter:
         state: On GitHub; any if None.
         awake_at: Neither snoozed at this time, nor about to be closed, nor waiting for its author.
         asked: It waits for its author.
-        needs_answer: Its author waits for a maintainer, as far as is known.
+        needs_answer: Its author had the last word after a maintainer's, as far as is known.
         unchanged_since: Neither filed nor changed after this time.
         words: Each occurs in the title or the body; ignores the case of ASCII letters.
     """
@@ -109,7 +109,7 @@ class IssueFilter:
         if self.asked:
             wanted.append(is_asked())
         if self.needs_answer:
-            wanted.append(Issue.waits_since < NOBODY_WAITS)
+            wanted += [Issue.waits_since > Issue.created_at, Issue.waits_since < NOBODY_WAITS]
         if self.number is not None:
             wanted.append(Issue.number == self.number)
         wanted += [
