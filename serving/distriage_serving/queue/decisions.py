@@ -205,8 +205,7 @@ class Decisions:
                     else:
                         rows += new
                 self._store.add_reviews(*rows)
-                for issue in sorted({(row.repository, row.number) for row in rows}):
-                    write_back(self._store, IssueReference(*issue), triage_job)
+                self._write_back(rows)
             self._log("decided", rows)
         return left
 
@@ -238,8 +237,7 @@ class Decisions:
         for piece in pieces(list(of_issue.values())):
             with self._store.transaction():
                 rows = self._store.undo_reviews(*chain.from_iterable(piece))
-                for issue in sorted({(row.repository, row.number) for row in rows}):
-                    write_back(self._store, IssueReference(*issue), triage_job)
+                self._write_back(rows)
             self._log("decision_undone", rows)
             undone += rows
         return undone
@@ -248,3 +246,7 @@ class Decisions:
         for repository, number in sorted({(row.repository, row.number) for row in rows}):
             labels = {row.axis: row.label for row in rows if (row.repository, row.number) == (repository, number)}
             log(logging.INFO, event, who=self._session.who, issue=f"{repository}#{number}", labels=labels)
+
+    def _write_back(self, rows: Sequence[Review]) -> None:
+        for repository, number in sorted({(row.repository, row.number) for row in rows}):
+            write_back(self._store, IssueReference(repository, number), triage_job)

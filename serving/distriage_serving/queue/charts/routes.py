@@ -19,20 +19,21 @@ from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
 WEEKS: Final = 26
-# Title, meaning, and the `TeamWeek` attributes of its line and of a dashed one.
+# Title, meaning, and the `TeamWeek` attributes of its line and of a dashed one, if any.
 TEAM_PLOTS: Final = (
-    ("Backlog", "Issues that wait for a person.", "waiting"),
+    ("Backlog", "Issues that wait for a person.", "waiting", ""),
     (
         "Age of the backlog",
         "Days since an issue was filed: the median, and dashed the age that a tenth of the issues exceeds.",
         "age_days",
         "oldest_days",
     ),
-    ("Issues decided", "For the first time: here, in a comment, or by a label on GitHub.", "decided"),
+    ("Issues decided", "For the first time: here, in a comment, or by a label on GitHub.", "decided", ""),
     (
         "Time to the first decision",
         "Days since an issue was filed, median of those decided in the week.",
         "took_days",
+        "",
     ),
 )
 
@@ -94,6 +95,6 @@ def chart_page(request: Request) -> Response:
 def _team_plots(days: Sequence[str], team: Sequence[charts.TeamWeek]) -> Iterator[tuple[str, str, Markup]]:
     """Title, meaning and chart of each figure; an empty chart without an issue or a decision."""
     for title, meaning, *keys in TEAM_PLOTS:
-        values, *more = ([getattr(week, key) for week in team] for key in keys)
+        values, beside = ([getattr(week, key) for week in team] if key else [] for key in keys)
         shown = days if any(values) else ()
-        yield title, meaning, charts.plot(title, shown, values[: len(shown)], "{:,.0f}", *more)
+        yield title, meaning, charts.plot(title, shown, values[: len(shown)], "{:,.0f}", beside)
