@@ -17,9 +17,11 @@ from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.build import build_index
 from distriage.past.index import PastIndex, PastQuery, load_index, make_index
 from distriage.past.issue import PastIssue, read_issues
-from distriage.past.same import MIN_AHEAD, MIN_SIMILARITY, is_spoken_of, likelihood
+from distriage.past.same import MEASURED, Alike, is_spoken_of, likelihood, titles_alike
+from distriage.past.words import LINES, Features, features_of
 from distriage.reading.report import MAX_REPORT_BYTES
 from distriage.recipe.features import HASH_BUCKETS
+from distriage.recipe.text import ModelInput
 
 from support.command_line import Command, assert_one_line
 from support.files import mark_encrypted, spoil
@@ -200,7 +202,12 @@ def test_an_index_keeps_githubs_ids_and_an_older_one_has_none(tmp_path: Path) ->
     replace(index, issues=kept).save(new)
     with np.load(new) as arrays:
         rows = [row[:6] for row in json.loads(arrays["issues"].tobytes())]
-        before = {"format": np.asarray(2), "issues": np.frombuffer(json.dumps(rows).encode(), np.uint8)}
+        before = {
+            "format": np.asarray(2),
+            "idf": arrays["idf"][:LINES],
+            "starts": arrays["starts"][: LINES + 1],
+            "issues": np.frombuffer(json.dumps(rows).encode(), np.uint8),
+        }
         np.savez_compressed(old, **{**arrays, **before})
     assert load_index(new).issues == kept and load_index(old).issues == index.issues
     said = {"title": "", "url": "", "state": "", "closed_by": "", "probability": 0.9}
@@ -223,8 +230,52 @@ def test_a_likely_duplicate_is_far_ahead_of_the_second() -> None:
     alone, *_ = toy_index((1, 0), (-1, 0)).find(asked(1, 0))
     of_a_series, *_ = toy_index((1, 0), (1, 0.1)).find(asked(1, 0))
     assert is_spoken_of(alone.same) and of_a_series.same is None
-    assert likelihood(MIN_SIMILARITY, MIN_AHEAD, 0) is not None and not is_spoken_of(likelihood(1, MIN_AHEAD, 0))
-    assert likelihood(MIN_SIMILARITY - 0.01, 1, 0) is None is likelihood(1, MIN_AHEAD - 0.01, 0)
+    undated = replace(toy_index((1, 0), (-1, 0)), filed_at=np.zeros(2)).find(asked(1, 0))
+    assert undated[0].same is None
+
+
+def test_shared_errors_speak_for_the_same_issue_and_titles_of_a_series_against_it() -> None:
+    plain = likelihood(Alike(0.85, 0.3, 1.0))
+    assert plain is not None and plain >= MEASURED
+    series, shared = likelihood(Alike(0.85, 0.3, 1.0, titles=0.9)), likelihood(Alike(0.85, 0.3, 1.0, errors=True))
+    assert series is None and shared is not None and shared > plain
+    assert likelihood(Alike(0.85, 0.3, 9.0, titles=0.9)) == likelihood(Alike(0.85, 0.3, 9.0))
+    assert titles_alike("Test A fails", "test a FAILS") == 0 == titles_alike("one", "other")
+    assert titles_alike("test a fails", "test b fails") == pytest.approx(2 / 3)
+
+
+def test_an_error_line_is_shared_whatever_its_numbers_if_few_others_have_it() -> None:
+    def known(*errors: str) -> Features:
+        return features_of(ModelInput("t", errors, ""))
+
+    same, other = "KeyError: rank 3 lost its shard", "ValueError: no such layer 17"
+    assert not (known("RuntimeError", "rank 3 got SIGSEGV again")[0] >= LINES).any()
+
+    def shared(*past: tuple[str, ...], asked: str = same) -> bool:
+        issues = [PastIssue(f"o/r#{number}", "", filed_at=1e9) for number in range(1, len(past) + 1)]
+        vectors = [np.array([1 if number == 0 else -1, 0.1], np.float32) for number in range(len(past))]
+        index = make_index(issues, [known(*errors) for errors in past], vectors, "toy")
+        (match,) = index.find(PastQuery(known(asked), vectors[0], "o/r#99", 2e9), 1)
+        assert match.issue.number == 1 and match.alike is not None
+        return match.alike.errors
+
+    assert shared((same,), asked=same.replace("3", "12")) and shared((same, same), (other,))
+    assert not shared((other,), (same,)) and not shared((same, other))  # half of them is not most
+    assert shared((same,), (same,)) and not shared((same,), (same,), (same,))
+
+
+def test_an_index_of_before_error_lines_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "old.npz"
+    toy_index((1, 0), (0, 1)).save(file)
+    with np.load(file) as arrays:
+        held = {
+            **arrays,
+            "format": np.asarray(3),
+            "idf": arrays["idf"][:LINES],
+            "starts": arrays["starts"][: LINES + 1],
+        }
+    np.savez_compressed(file, **held)
+    assert load_index(file).find(asked(1, 0), 1)[0].issue.number == 1
 
 
 # ---------------------------------------------------------------- the command
@@ -290,7 +341,7 @@ def test_an_index_that_cannot_be_written_leaves_the_old_one(
 
 
 def test_the_hash_space_is_that_of_the_recipe() -> None:
-    assert toy_index((1, 0)).idf.shape == (2 * HASH_BUCKETS,)
+    assert toy_index((1, 0)).idf.shape == (3 * HASH_BUCKETS,)
 
 
 def test_what_is_likely_the_same_is_named_but_never_the_report_itself(shipped_classifier: Classifier) -> None:

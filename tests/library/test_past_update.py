@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distriage.past.index import BUCKETS, PastIndex, PastQuery, assemble, make_index
+from distriage.past.index import PastIndex, PastQuery, assemble, make_index
 from distriage.past.issue import PastIssue
 from distriage.past.packed import pack, unpack
 from distriage.past.update import updated
-from distriage.past.words import POSTINGS, Features, Floats, postings, unit, weighted
+from distriage.past.words import BUCKETS, POSTINGS, Features, Floats, postings, unit, weighted
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 
 Issue = tuple[PastIssue, Features, Floats]

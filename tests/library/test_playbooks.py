@@ -131,7 +131,7 @@ def test_a_pair_has_its_own_check_first_then_symptom_and_cause() -> None:
         "no-stacks",
         "one-process-each",
     }
-    seen = Situation(seen=frozenset({*shown, "own-process"}))
+    seen = Situation(seen=frozenset({*shown, "own-process", "branch-unknown"}))
     labels = {"symptom": "runtime-hang", "cause": "rank-desynchronization", "fix": "distributed-tuning"}
     together, symptom = checks_for(TAXONOMY, labels, seen)
     assert "only some ranks take" in together and "`py-spy dump" in symptom

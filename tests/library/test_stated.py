@@ -31,6 +31,9 @@ def test_vllm_with_a_newer_nccl_is_warned_of_memory_alone(text: str, named: int)
     assert len(known_bad(find_facts("", text), IssueReport("", text))) == named
 
 
+TF, RAY, MXNET = "tensorflow/tensorflow#1", "ray-project/ray#1", "apache/mxnet#1"
+
+
 @pytest.mark.parametrize(
     ("identifier", "title", "body", "facts"),
     [
@@ -55,6 +58,30 @@ def test_vllm_with_a_newer_nccl_is_warned_of_memory_alone(text: str, named: int)
         ),
         ("apache/mxnet#1", "x", "----------Python Info----------\nVersion      : 3.6.9", {"framework_version": None}),
         ("", "x", "```\n# torch==1.13.1\ntorch==2.1.0\n```", {"torch": "2.1.0"}),
+        (TF, "x", "TensorFlow version: 2.3.0\nThere is no error under TF 2.2.0.", {"framework_version": "2.3.0"}),
+        (TF, "x", "TensorFlow version: v2.2.0-rc4-8-g2b96f3662b 2.2.0", {"framework_version": "2.2.0"}),
+        (RAY, "x", "### Versions / Dependencies\n\nRay 2.5x, torch 2.x", {"framework_version": None}),
+        (RAY, "x", "### Versions / Dependencies\n\nmaster\n\n### Script", {"framework_version": "master"}),
+        (MXNET, "x", "Env: mxnet-cu90 1.0.1 on windows", {"framework_version": "1.0.1"}),
+        ("a/flock#1", "x", "Flock versions: 5.0.0", {"framework_version": "5.0.0"}),
+        (
+            MXNET,
+            "x",
+            "```\n----------MXNet Info-----------\nVersion      : 1.2.0\n----------System Info----------\n"
+            "Platform     : Darwin-16.7.0-x86_64\nrelease      : 16.7.0\n```",
+            {"framework_version": "1.2.0", "os": "Darwin 16.7.0"},
+        ),
+        ("", "x", "os:Darwin 18.7.0 x86_64", {"os": "Darwin 18.7.0 x86_64"}),
+        ("", "x", "- Platform: Linux-4.15.0-213-generic-x86_64-with-glibc2.27", {"os": "Linux"}),
+        ("", "x", "Python 3.6.8 (default, Jan 14 2019)\n[GCC 8.0.1] on linux\n", {"os": "Linux"}),
+        ("", "x", "OS Platform and Distribution (e.g., Linux Ubuntu 18.04):\nPython version: 3.6", {"os": None}),
+        ("", "x", "两台各 8 卡，NNODES=2", {"gpu_count": 16, "gpus_per_node": 8}),
+        ("", "x", "vllm serve m --tensor-parallel-size 8 \\\n  --data-parallel-size 2", {"gpu_count": 16}),
+        ("", "x", "serve --data-parallel-size 8 --tensor-parallel-size 8 --enable-dp-attention", {"gpu_count": 8}),
+        ("", "x", "Run it on a machine with more than 1 GPU.", {"gpu_count": None}),
+        ("", "x", "GPU count 填 4，tensor-parallel-size : 2", {"gpu_count": 4}),
+        ("", "Roadmap (2025 Q4)", "Kernels for GB300 and 8 B200", {"gpu_model": None, "gpu_count": None}),
+        ("", "x", "on a 12 GB tesla k40 GPU", {"gpu_model": "K40"}),
         ("", "x", "start with the `deepspeed` launcher", {"launcher": "deepspeed"}),
     ],
 )

@@ -13,10 +13,10 @@ import pytest
 from rich.console import Console
 
 from distriage.classifier import Classifier
+from distriage.github import forms
 from distriage.github.client import Client
 from distriage_serving.action.run import Inputs, run_action
 from distriage_serving.backfill.run import Backfill, BackfillOptions
-from distriage_serving.github import forms
 from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.store import Store
 

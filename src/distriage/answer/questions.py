@@ -204,12 +204,11 @@ def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], s
     card = device and ("ray" not in seen or "cuda" in subjects)  # to Ray, GPUs are numbers to be shared out
     together = distributed != "false" and seen.isdisjoint({"pickling", "alone"})  # several processes have to do with it
     launched = together and facts.framework != "Ray"  # Ray starts its processes itself
-    waits = device and situation.torch and not situation.serving and "hang" in means
     image = "container" in subjects and "build" in means  # it tells
     several_nodes = "nodes" in subjects or (device and (facts.gpu_count or 0) > _ON_ONE_NODE)
     offloads = {"slow", "offload"} <= seen  # the host's memory and CPU decide
     # No kernel failed: a check of its own, or an index.
-    checked = not seen.isdisjoint({"index-range", "wants-release"}) or ("abort" in seen and "kernel-fault" not in seen)
+    checked = seen & {"index-range", "wants-release", "link-fails"} or ("abort" in seen and "kernel-fault" not in seen)
     return {
         "torch": (situation.torch or facts.framework in {None, situation.library})
         and situation.library is not None
@@ -217,16 +216,14 @@ def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], s
         and not (image or not seen.isdisjoint({"pair", "store-barrier"}))  # a server runs with one release only
         and ("install" not in means or not situation.torch or "pytorch" in subjects),
         "cuda": "cuda" in subjects and not (image or checked) and facts.rocm is None,
-        "nccl": launched and ("nccl" in subjects or waits) and seen.isdisjoint({"store-barrier", "gloo-fails"}),
+        "nccl": launched
+        and ("nccl" in subjects or "nccl-said" in seen)
+        and seen.isdisjoint({"store-barrier", "gloo-fails"}),
         "nodes": together and several_nodes and "one-host" not in seen,
         "gpu_model": card and not (checked or offloads or "not-finite" in seen),
         "gpu_count": card
         and launched
-        and not (
-            offloads
-            or not seen.isdisjoint({"any-count", "devices-differ"})
-            or ("goes-on" in means and "slow" not in seen)
-        ),
+        and not (offloads or seen & {"any-count", "devices-differ"} or ("goes-on" in means and "slow" not in seen)),
         "os": not image
         and seen.isdisjoint({"build-log", "error"})
         and ("install" not in means or "compiler" in subjects),

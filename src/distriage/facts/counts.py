@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from math import prod
 from operator import itemgetter
 
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER, LISTED
@@ -36,7 +37,7 @@ FIGURES = r"\d{0,3}(?:,\d{3}){0,2}"  # behind the first one
 # server", "RTX 6000 GPUs", "Windows 10 machine").
 _NO_COUNT = re.compile(
     r"(?:\d[.,]|第\s?|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
-    r"|windows|ubuntu|debian|centos|rhel|fedora|macos|linux|server|js)[ -])\Z",
+    r"|more than|windows|ubuntu|debian|centos|rhel|fedora|macos|linux|server|js)[ -])\Z",
     re.I,
 )
 _NO_COUNT_CHARS = 12  # at most
@@ -92,7 +93,7 @@ _IN_OTHER_SCRIPTS = (
 
 COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
 # Options and fields, and a value behind them; of `--gres=gpu:a100:8` with the type between.
-_VALUE = r"(?::[a-z]\w{0,30})?[\"']?\s{0,3}[=:]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
+_VALUE = r"(?::[a-z]\w{0,30})?[\"']?\s{0,3}[=:填]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
 _PER_NODE_OPTIONS = (
     *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
     *("nvidia.com/gpu", "amd.com/gpu"),
@@ -125,17 +126,11 @@ _DEVICE_LIST = re.compile(
 )
 MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
 _MPI_PROCESSES = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
-# Words of a report whose processes run on GPUs; "CUDA version" is in Horovod's form.
-_OF_GPUS = re.compile(
-    r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)"
-)  # not "/Multiple-GPUs-and-machines"
-_TENSOR_PARALLEL = r"(?:tensor[_-]parallel[_-]size|-tp(?:-size)?)[ =]\s?(?P<tp>\d{1,4})\b"
-_PIPELINE_PARALLEL = r"(?:pipeline[_-]parallel[_-]size|-pp(?:-size)?)[ =]\s?(?P<pp>\d{1,3})\b"
-_GRID = (
-    re.compile(f"{_TENSOR_PARALLEL}{COMMAND}{_PIPELINE_PARALLEL}"),
-    re.compile(f"{_PIPELINE_PARALLEL}{COMMAND}{_TENSOR_PARALLEL}"),
-)
-_GRID_STARTS = (("tensor", "-tp"), ("pipeline", "-pp"))
+# Of a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
+_OF_GPUS = re.compile(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
+# Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
+_DEGREES = re.compile(r"(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)[ =]\s?(?P<v>\d{1,4})\b")
+_COMMANDS_END = re.compile(r"(?<!\\)\n")
 # Rows of `nvidia-smi` and Lightning's listing: a card each.
 _SMI_ROW = re.compile(r"\n\| {1,4}(\d{1,2}) {1,3}[A-Za-z][^|\n]{3,40}\b(?:On|Off) {1,3}\|")
 _CARDS_OF_LIGHTNING = re.compile(r"gpu:[^\S\n]*\n((?:\s{0,40}[-*]? ?[a-z][^:\n]{2,60}\n){1,64})[\s*-]{0,40}available:")
@@ -150,7 +145,7 @@ _PER_NODE_BEHIND = re.compile(
     re.I,
 )
 _PER_NODE_BEFORE = re.compile(
-    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s"
+    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|[台机]各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s"
     r"|\b(?:each|every)\s(?:(?:node|machine|server|host)\s)?(?:with|has|having|of)\s"
     r"|(?P<with>\b(?:nodes|machines|servers|hosts)\s(?:with|have)\s)"
     r"|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
@@ -205,10 +200,7 @@ def count_gpus(
         total += processes if processes and (on_gpus or (on_gpus is None and _OF_GPUS.search(words))) else []
         per_process = numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)
         total += [(count * max([number for number, _ in processes], default=1), place) for count, place in per_process]
-        if any_of(_GRID_STARTS[1], words):
-            for pattern, starts in zip(_GRID, _GRID_STARTS, strict=True):
-                grids = matches_at(pattern, words, places(starts, words))
-                total += [(int(match["tp"]) * int(match["pp"]), match.start()) for match in grids]
+        total += _grids(words)
         total += [
             (number_of(match), match.start())
             for match in matches_at(_GPUS_OPTION, words, places(("gpus",), words))
@@ -268,6 +260,19 @@ def number_of(match: re.Match[str]) -> int:
 def is_no_count(text: str, place: int) -> bool:
     """Whether the text before a number at a place makes it part of a name or of another number."""
     return bool(_NO_COUNT.search(text, max(0, place - _NO_COUNT_CHARS), place))
+
+
+def _grids(words: str) -> Counts:
+    """The product of the degrees of parallelism in each command that has several."""
+    found: list[tuple[dict[str, int], int]] = []
+    end = -1
+    for match in matches_at(_DEGREES, words, places(("tensor", "-tp", "pipeline", "-pp", "data"), words)):
+        if match.start() > end:
+            end = behind.start() if (behind := _COMMANDS_END.search(words, match.end())) else len(words)
+            found.append(({}, match.start()))
+        if match["kind"][0] != "d" or "enable-dp-attention" not in words:
+            found[-1][0][match["kind"].strip("-")[0]] = number_of(match)
+    return [(prod(degrees.values()), place) for degrees, place in found if len(degrees) > 1]
 
 
 def _times(text: str) -> Iterator[re.Match[str]]:

@@ -34,6 +34,7 @@ _Value = TypeVar("_Value", str, int)
 _ELSEWHERE_IT_WORKS = re.compile(
     r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z"
 )
+_PLAN = re.compile(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
 _ELSEWHERE_CHARS = 100  # at most
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 # Words for an absent thing in a form: "NCCL version: N/A", "GPU models and configuration: No CUDA". For torch's build
@@ -129,8 +130,9 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         versions |= {fact: named for fact, named in printed.items() if not versions[fact]}
     versions["python"] = versions["python"] or python_of_paths(output, own)
     versions = {fact: of_title(named, segments.title) for fact, named in versions.items()}
+    plans = _PLAN.search(segments.title) is not None
     named_gpus = gpu_places(stated.words)
-    model = gpu_model(stated, named_gpus)
+    model = None if plans else gpu_model(stated, named_gpus)
     if model and _ELSEWHERE_IT_WORKS.search(stated.words, max(0, model[1] - _ELSEWHERE_CHARS), model[1]):
         model = None if gpu_model(output, gpu_places(output.words)) else model  # the log is of the one that fails
     found: dict[str, tuple[str | int, Source]] = {}
@@ -138,7 +140,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
     nodes = count_nodes(stated)
-    counted = _counted(stated, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
+    counted = {} if plans else _counted(stated, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
     if on_cpu:
         versions = {fact: named for fact, named in versions.items() if fact not in _OF_DEVICES}
         found |= {fact: count for fact, count in counted.items() if count[0] == 0}

@@ -41,7 +41,7 @@ _FIELD = (  # of a form: the text below "Version" or "Which version do you use?"
     re.compile(
         r"(?:^|(?<=[^-]\n)|(?<=# ))(?:which |what )?(?:version|release)s?(?: or commit)?"
         r"(?: (?:are you using|do you use))?"
-        rf"\??[ \t]*[:\n]\s{{0,4}}[`*v]{{0,3}}{VERSION}",
+        rf"\??[ \t]?[:\n]\s{{0,4}}[`*v]{{0,3}}{VERSION}",
         re.I,
     ),
 )
@@ -56,6 +56,10 @@ _BRANCH = re.compile(
 )
 _BRANCH_BEFORE = re.compile(
     r"\b(?:(?:current|latest|lastest|newest|recent)\s(?:[\w-]{1,20}\s){0,2}|(?:tip|top|head)\sof\s)[\"'`*]{0,2}\Z", re.I
+)
+# The text below a form's heading "Versions / Dependencies"
+_VERSION_FIELD = re.compile(
+    r"\n#{1,6} versions?[^\n]{0,40}\n\s{0,4}[`*]{0,3}(?:master|main|nightly)[`*. ]{0,3}(?=\n|\Z)"
 )
 _BRANCH_BEFORE_CHARS = 56  # at most
 # "I have checked that it fails on the latest master" is a form's demand, and "please try" a maintainer's.
@@ -185,7 +189,7 @@ def _framework_version(word: str) -> re.Pattern[str]:
     # Not "TF 2.0: `python -c ...`", which says how to ask for the version, nor of a log "will be removed in TF 2.0" and
     # "vllm     3577.9s".
     return re.compile(
-        rf"(?:{NAME_BEFORE}(?<!included\sin\s)(?<!removed\sin\s){name}(?:_version|\.__version__|\.version)?{NAME_AFTER}{_NO_LONGER_NAME}"
+        rf"(?:{NAME_BEFORE}(?<!included\sin\s)(?<!removed\sin\s){name}(?:_version|\.__version__|\.version|-cu\d{{2,3}})?{NAME_AFTER}{_NO_LONGER_NAME}"
         rf"(?:\sAPI\sserver|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}(?!\d{{4}}|[12]\.0:)"
         rf"|(?<=/){name}-(?=\d[\w.+]{{1,60}}-(?:cp|py)\d)"  # the address of a wheel
         rf"|{_IMAGE}{name}(?:-[a-z]{{1,10}})?:v?){VERSION}",
@@ -236,6 +240,7 @@ def _branches(passage: Passage, names: Iterable[str]) -> Versions:
         line = max(text.rfind("\n", 0, start) + 1, start - 200)
         before = words[max(line, start - _BRANCH_BEFORE_CHARS) : start]
         named = before.rstrip(" :").endswith(tuple(names)) or _BRANCH_BEFORE.search(before)
+        named = named or _VERSION_FIELD.search(words, max(0, start - _BRANCH_BEFORE_CHARS), match.end() + 4)
         if named and not _NO_BRANCH_IN.search(text, line, start + 60):
             found.setdefault(match["v"].lower(), passage.source(start))
     return Versions(found)

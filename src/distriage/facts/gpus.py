@@ -44,7 +44,7 @@ _STARTS = (
 _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|NVL|\d{2,3}\s?GB))*"
 _BEFORE = r"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))"
 _BEHIND = rf"(?:s?{AFTER}|(?=[xX]\d))"
-_GPU = re.compile(rf"{_BEFORE}(?P<v>{GPU_NAME}{_MEMORY}){_BEHIND}")
+_GPU = re.compile(rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|(?<=[Tt]esla\s)[kmpt]\d{{1,3}}){_MEMORY}){_BEHIND}")
 _LESSER = re.compile(rf"{_BEFORE}(?P<v>{_LESSER_NAME}{_MEMORY}){_BEHIND}")
 # A bare number is a step, a line or a page, unless a count or a word beside it makes it a card.
 CARD_NUMBER = re.compile(r"[1-5](?<!\d.)0[5-9]0")

@@ -130,8 +130,9 @@ class Projects:
         return project is not None and project.what is what
 
     def is_native(self, name: str | None) -> bool:
-        """Whether a project itself is not written in Python."""
-        return self.is_a(name, What.COMMUNICATION) or self.is_a(name, What.NATIVE)
+        """Whether a project itself is not written in Python; `llama.cpp` says so."""
+        named_so = name is not None and name.endswith(".cpp")
+        return named_so or self.is_a(name, What.COMMUNICATION) or self.is_a(name, What.NATIVE)
 
     def tracker_of(self, identifier: str) -> Tracker:
         """The tracker of a report named `owner/repo#12`.

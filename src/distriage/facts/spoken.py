@@ -59,8 +59,8 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
         ),
         # A worker that failed is restarted, and a memory error that was seen is measured.
         re.compile(
-            r"(?<!\ba memory )error|exception|traceback|crash|fail(?:s|ing)|abort|assertion|side assert"
-            r"|broken|seg|core|sig|failed(?! (?:worker|node|process|rank|task|machine|actor|pod)s?\b)"
+            r"(?<!\ba memory )(?<!by one )(?<!by-one )error|exception|traceback|crash|fail(?:s|ing)|abort|assertion"
+            r"|side assert|broken|seg|core|sig|failed(?! (?:worker|node|process|rank|task|machine|actor|pod)s?\b)"
         ),
     ),
 }

@@ -25,6 +25,7 @@ _STARTS = (
 # TensorFlow's, Keras's and Ray's forms have this example, over which some write; "?platform=ubuntu" is of an address.
 _EXAMPLE_BEFORE = re.compile(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)
 _EXAMPLE = "ubuntu 16.0"
+_UNANSWERED = re.compile(r"\):[ \t*]{0,9}(?:\n|\Z)")
 _IN_AN_ADDRESS = re.compile(r"[?&]\w{1,20}=\Z")
 _USER_BEFORE = re.compile(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z", re.I)  # as `ubuntu@` is
 _NOT_STATED_CHARS = 24  # at most
@@ -50,12 +51,17 @@ _NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "un
 _BEFORE = frozenset({"", "Host", "Host Machine", "My", "Server"})  # of a line's label
 _MOST_WORDS = 6  # of a name; more are prose
 _WINDOWS = re.compile(r"\AWin ?(?=\d|\Z)", re.I)
-_APPLE = re.compile(r"\A(?:OS ?X|Darwin|Mac(?= ?\d|\Z))\b:?", re.I)
+_APPLE = re.compile(r"\A(?:OS ?X|Darwin(?![ -]?\d)|Mac(?= ?\d|\Z))\b:?", re.I)
 # "A MAC address" is not a system, and its own system is not the report's.
 _A_MAC = re.compile(
     r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)"
 )
-_LINUX = re.compile(r"(?<=[,;/] )Linux(?=\s*[,.;\n]|\Z)")  # an item of the reporter's own list
+# An item of the reporter's own list, Python's own words and its banner, `uname -a`.
+_KERNEL = re.compile(
+    r"(?<=[,;/] )(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z)|platform\s{0,9}:\s?(?P<platform>linux|darwin-[\d.]{3,12})"
+    r"|\] on (?P<banner>linux)\b|(?P<uname>linux) [\w.-]{1,60} \d\.\d{1,2}\.\S{1,60} #\d"
+)
+_KERNEL_STARTS = ("linux", "platform", "] on linux")
 _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
 
 
@@ -87,7 +93,8 @@ def _in_prose(text: str, words: str) -> tuple[str, int] | None:
         before = text[max(0, start - _NOT_STATED_CHARS) : start]
         if _IN_AN_ADDRESS.search(before) or _USER_BEFORE.search(before):
             continue
-        if _EXAMPLE_BEFORE.search(before) and name.lower().startswith(_EXAMPLE):
+        example = name.lower().startswith(_EXAMPLE) or _UNANSWERED.match(text, match.end())
+        if example and _EXAMPLE_BEFORE.search(before):
             continue
         if first is None:
             first = match
@@ -97,8 +104,8 @@ def _in_prose(text: str, words: str) -> tuple[str, int] | None:
         return _written(first["v"]), first.start()
     if mac := first_at(_A_MAC, words, places(_A_MAC_STARTS, words)):
         return "macOS", mac.start()
-    linux = _LINUX.search(text)
-    return ("Linux", linux.start()) if linux else None
+    kernel = first_at(_KERNEL, words, places(_KERNEL_STARTS, words))
+    return (kernel[kernel.lastgroup or 0].replace("-", " ").capitalize(), kernel.start()) if kernel else None
 
 
 def _written(name: str) -> str:

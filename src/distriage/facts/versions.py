@@ -12,13 +12,14 @@ from distriage.facts.scanning import Passage, Source, before_on_line, matches_at
 # An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0, and `0.4.6-cu124` is 0.4.6. Each text is read in one way only: the second
 # suffix begins with a sign.
 _SUFFIX = r"(?:rc|dev|post|a|b|cu|cpu|git|rocm|xpu)[\w.]*"
-VERSION = rf"(?P<v>\d+\.\d+(?:\.\d+){{0,2}}(?:(?!-cu)[-+.]?{_SUFFIX}(?:(?!-cu)[-+]{_SUFFIX})*)?)"
-NAME_BEFORE = r"(?<![A-Za-z0-9_./-])"
+_FACTOR = r"(?!\d{0,2}x(?!\w))"  # 2.5x, or any 2.5
+VERSION = rf"(?P<v>\d+\.\d+(?:\.\d+){{0,2}}(?:(?!-cu)[-+.]?{_SUFFIX}(?:(?!-cu)[-+]{_SUFFIX})*)?){_FACTOR}"
+NAME_BEFORE = r"(?:(?<![A-Za-z0-9_./-])|(?<=-----))"  # MXNet's listing begins a part with a rule
 NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version, "torch2" is a name
 IS = "版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
 BLANKS = r"[^\S\n]{1,80}+"  # `pip list` sets versions in a column of their own: a run of blanks counts once
 GAP = (  # each text is read in one way only
-    rf"""(?:["'`*|\n]|{BLANKS}|'s(?=\sversion)|version(?:\sis)?|ver(?:\.(?!\.))?|both|\(|info|:|=|-|v\.?|\.{{3,}}+"""
+    rf"""(?:["'`*|\n]|{BLANKS}|'s(?=\sversion)|versions?(?:\sis)?|ver(?:\.(?!\.))?|both|\(|info|:|=|-|v\.?|\.{{3,}}+"""
     rf"""|out\[\d{{1,4}}\]:|{IS}){{0,24}}?"""
 )
 # Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
@@ -50,7 +51,7 @@ _WORKS_BEHIND = re.compile(
 # Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".
 _WORKS_BEFORE = re.compile(
     r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|fine|ok|does(?:n.t|\snot)\s(?:occur|happen)"
-    r"|no\sproblems?)\s(?:fine\s|well\s)?(?:with|on|in|under|up\sto)\s\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z",
+    r"|no\s(?:problems?|errors?|issues?))\s(?:fine\s|well\s)?(?:with|on|in|under|up\sto)\s\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z",
     re.I,
 )
 _WORKS_BEFORE_CHARS = 40  # at most
@@ -74,6 +75,8 @@ _LEFT_BEFORE_CHARS = 90  # at most
 _LEFT_BEHIND = re.compile(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
 # setuptools-scm's version of a checkout without tags, `0.1.dev7393+gb1c1fe3`: a commit.
 _UNTAGGED = re.compile(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
+# `git describe` before the release that it is of: v2.2.0-rc4-8-g2b96f3662b 2.2.0
+_DESCRIBED = re.compile(r"-\d{1,5}-g[0-9a-f]{6,40},?\s{1,3}(?P<v>\d+\.\d+[\w.]{0,16})")
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
 _MOST_LABELLED = 8
 _LABEL = re.compile(r"[:=/]|-\d|\bv\d|version", re.I)
@@ -244,5 +247,7 @@ def _written(match: re.Match[str]) -> str:
         return ".".join(digits)
     if parts["v"] and (checkout := _UNTAGGED.match(match.string, match.start("v"))):
         return f"commit {checkout['commit']}" if checkout["commit"] else ""
+    if parts["v"] and (described := _DESCRIBED.match(match.string, match.end("v"))):
+        return described["v"].rstrip(".")
     version = (parts["v"] or parts["wheel"]).rstrip(".,")
     return f"RCCL {version}" if parts.get("rccl") else version

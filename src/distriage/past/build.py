@@ -13,7 +13,7 @@ from distriage.classifier import Classifier
 from distriage.engine.spread import spread
 from distriage.past.index import PastIndex, PastQuery, make_index
 from distriage.past.issue import PastIssue
-from distriage.past.words import Floats
+from distriage.past.words import Floats, features_of
 from distriage.recipe.text import prepare
 
 Fingerprint = tuple[NDArray[np.int32], Floats, Floats]
@@ -22,7 +22,7 @@ Fingerprint = tuple[NDArray[np.int32], Floats, Floats]
 def _fingerprints_of(classifier: Classifier, reports: Sequence[IssueReport]) -> list[Fingerprint]:
     inputs = [prepare(report.title, report.body, report.forms) for report in reports]
     predictions = classifier.predict_inputs(inputs)
-    return [(*one.features, prediction.vector) for one, prediction in zip(inputs, predictions, strict=True)]
+    return [(*features_of(one), prediction.vector) for one, prediction in zip(inputs, predictions, strict=True)]
 
 
 def query_of(findings: Findings, filed_at: float = 0.0) -> PastQuery:
@@ -31,7 +31,8 @@ def query_of(findings: Findings, filed_at: float = 0.0) -> PastQuery:
     Args:
         filed_at: Unix time in seconds; 0: now.
     """
-    return PastQuery(findings.read.input.features, findings.prediction.vector, findings.read.report.id, filed_at)
+    report, features = findings.read.report, features_of(findings.read.input)
+    return PastQuery(features, findings.prediction.vector, report.id, filed_at, report.title)
 
 
 def build_index(

@@ -11,7 +11,8 @@ FILE.npz  format   []             `FORMAT`
           model    []             name of the model that made the vectors
           issues   [bytes]        uint8, JSON in UTF-8: a list of [id, title, url, state, closed_by, filed_at,
                                 github_id]; an older file lacks the last
-          idf      [BUCKETS]      float32, inverse document frequency; of both views, as `all_features` numbers them
+          idf      [BUCKETS]      float32, inverse document frequency; of n-grams and error lines, as `features_of`
+                                  numbers them; an older file lacks the lines
           starts   [BUCKETS + 1]  uint32: where the postings of a bucket begin
           rows     [postings]     uint32, issues that have the bucket
           weights  [postings]     float16; those of one issue and view have unit length
@@ -35,13 +36,11 @@ from distriage.base.arrays import arrays_of
 from distriage.base.disk import replaced
 from distriage.base.errors import InputError
 from distriage.past.issue import PastIssue
-from distriage.past.same import likelihood
-from distriage.past.words import Features, Floats, Postings, postings, unit, weighted
-from distriage.recipe.features import HASH_BUCKETS, VIEWS
+from distriage.past.same import FEW, Alike, likelihood, titles_alike
+from distriage.past.words import BUCKETS, LINES, Features, Floats, Postings, postings, unit, weighted
 from distriage.recipe.weights import cosines
 
-FORMAT = 3
-BUCKETS = VIEWS * HASH_BUCKETS
+FORMAT = 4
 WORDS, VECTOR, APART = 0.2, 0.5, 0.04
 
 
@@ -50,16 +49,18 @@ class PastQuery:
     """A report to look up among past issues.
 
     Attributes:
-        features: From `ModelInput.features`.
+        features: From `features_of`.
         vector: The encoder's; may be empty.
         id: `owner/repo#12`, or anything else if it is not an issue yet.
         filed_at: Unix time in seconds; 0: after all that are indexed.
+        title: As filed.
     """
 
     features: Features
     vector: Floats
     id: str = ""
     filed_at: float = 0.0
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,17 @@ class Match:
 
     Attributes:
         similarity: For ordering; not a probability.
-        same: Probability of being the same issue; None if it is beyond the measured range.
+        alike: What tells whether it is the same; only of the nearest, and only where its time and vector are known.
     """
 
     issue: PastIssue
     similarity: float
-    same: float | None = None
+    alike: Alike | None = None
+
+    @property
+    def same(self) -> float | None:
+        """Probability of being the same issue; None if it is beyond the measured range."""
+        return None if self.alike is None else likelihood(self.alike)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +114,8 @@ class PastIndex:
         if not self.issues:
             return []
         scores, days = self.scores(query)
-        scores[self._not_earlier(query)] = -np.inf
+        later = self._not_earlier(query)
+        scores[later] = -np.inf
         count = min(max(k, 2), len(scores))
         nearest = np.argpartition(-scores, count - 1)[:count]
         order = [int(row) for row in nearest[np.argsort(-scores[nearest], kind="stable")] if np.isfinite(scores[row])]
@@ -117,9 +124,7 @@ class PastIndex:
             Match(
                 self.issues[row],
                 float(scores[row]),
-                likelihood(float(scores[row]), float(scores[row]) - second, float(days[row]))
-                if place == 0 and self.vectors.size
-                else None,
+                self._alike(query, row, float(scores[row]) - second, float(days[row]), later) if place == 0 else None,
             )
             for place, row in enumerate(order[:k])
         ]
@@ -132,6 +137,24 @@ class PastIndex:
         if self.vectors.size and query.vector.size == self.vectors.shape[1]:
             scores += VECTOR * (self.vectors @ unit(query.vector))
         return scores, days
+
+    def _alike(self, query: PastQuery, row: int, ahead: float, days: float, later: NDArray[np.bool_]) -> Alike | None:
+        """Of the nearest issue; None without its time or vectors to compare."""
+        if not self.filed_at[row] or not self.vectors.size or query.vector.size != self.vectors.shape[1]:
+            return None
+        cosine = float(self.vectors[row] @ unit(query.vector))
+        titles = titles_alike(query.title, self.issues[row].title)
+        return Alike(cosine, ahead, days, titles, self._shares_errors(query.features[0], row, later))
+
+    def _shares_errors(self, buckets: NDArray[np.int32], row: int, later: NDArray[np.bool_]) -> bool:
+        """Whether most error lines of the report and an issue are shared, one of them with few other earlier issues."""
+        asked = np.asarray(buckets, np.int64)
+        having = [self.rows[self.starts[line] : self.starts[line + 1]] for line in asked[asked >= LINES]]
+        shared = [int((~later[rows]).sum()) for rows in having if (rows == row).any()]
+        if not shared or min(shared) > FEW:
+            return False
+        known = int((self.rows[self.starts[LINES] :] == row).sum())
+        return 2 * len(shared) > len(having) + known - len(shared)
 
     def _not_earlier(self, query: PastQuery) -> NDArray[np.bool_]:
         asked = PastIssue(query.id.lower(), "")
@@ -153,6 +176,7 @@ class PastIndex:
     def _words(self, features: Features) -> NDArray[np.float64]:
         """Sum over both views of the cosine of TF-IDF, [issues]."""
         buckets, values = weighted(features, self.idf)
+        buckets, values = buckets[buckets < LINES], values[buckets < LINES]
         return cosines(buckets, values, self.starts, self.rows, self.weights, len(self.issues))
 
     def save(self, file: Path) -> None:
@@ -190,7 +214,7 @@ def load_index(file: Path) -> PastIndex:
 
 
 def _read(arrays: Mapping[str, NDArray[np.generic]]) -> PastIndex:
-    if (found := int(arrays["format"])) not in {FORMAT, FORMAT - 1}:
+    if (found := int(arrays["format"])) not in range(2, FORMAT + 1):
         raise ValueError(f"it is of format {found}")
     issues = [
         PastIssue(str(id_), str(title), str(url), str(state), str(closed_by), float(at), *map(int, github_id))
@@ -198,11 +222,12 @@ def _read(arrays: Mapping[str, NDArray[np.generic]]) -> PastIndex:
     ]
     scales = np.asarray(arrays["scales"], np.float32)
     vectors = np.asarray(arrays["vectors"], np.float32)
+    lines = BUCKETS - LINES if found < FORMAT else 0
     index = PastIndex(
         model=str(arrays["model"]),
         issues=issues,
-        idf=np.asarray(arrays["idf"], np.float32),
-        starts=np.asarray(arrays["starts"], np.int64),
+        idf=np.pad(np.asarray(arrays["idf"], np.float32), (0, lines), "edge"),
+        starts=np.pad(np.asarray(arrays["starts"], np.int64), (0, lines), "edge"),
         rows=np.asarray(arrays["rows"], np.uint32),
         weights=np.asarray(arrays["weights"], np.float16),
         vectors=vectors * scales[:, None] if vectors.size else np.zeros((0, 0), np.float32),

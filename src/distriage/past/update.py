@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from distriage.past.index import BUCKETS, PastIndex
+from distriage.past.index import PastIndex
 from distriage.past.issue import PastIssue
-from distriage.past.words import Features, Floats, postings, unit
+from distriage.past.words import BUCKETS, Features, Floats, postings, unit
 
 
 def updated(

@@ -1,20 +1,31 @@
-"""Hashed n-grams of issues -> the index's postings: the issues of each n-gram, with weights. Pure."""
+"""Hashed n-grams and error lines of issues -> the index's postings: the issues of each, with weights. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.recipe.features import HASH_BUCKETS
+from distriage.recipe.features import HASH_BUCKETS, VIEWS
+from distriage.recipe.folding import DIGITS
 from distriage.recipe.weights import tfidf
+
+if TYPE_CHECKING:
+    from distriage.recipe.text import ModelInput
 
 Features = tuple[NDArray[np.int32], NDArray[np.float32]]
 Floats = NDArray[np.float32]
 
-POSTINGS = (128, 64)  # of an issue and view, the heaviest
+LINES = VIEWS * HASH_BUCKETS  # from here on, a bucket is a whole error line
+BUCKETS = LINES + HASH_BUCKETS
+MIN_LINE_WORDS = 3  # a shorter line, as `RuntimeError`, names no failure
+_ENDS = re.compile(r"segmentation fault|\bSIG(?:SEGV|KILL|ABRT|BUS)\b|exit (?:code|status)", re.I)  # of any failure
+POSTINGS = (128, 64, 8)  # of an issue and view, the heaviest
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +35,18 @@ class Postings:
     columns: NDArray[np.int64]
     rows: NDArray[np.uint32]
     weights: Floats
+
+
+def features_of(read: ModelInput) -> Features:
+    """The n-grams that the model reads, and behind them the error lines, each as one bucket without its numbers."""
+    lines = [DIGITS.sub("0", line.lower()).split() for line in read.errors if not _ENDS.search(line)]
+    named = (" ".join(words).encode("utf-8", "replace") for words in lines if len(words) >= MIN_LINE_WORDS)
+    hashes = {crc32(line) % HASH_BUCKETS for line in named}
+    buckets, counts = read.features
+    return (
+        np.concatenate([buckets, np.asarray(sorted(hashes), np.int32) + np.int32(LINES)]),
+        np.concatenate([counts, np.ones(len(hashes), np.float32)]),
+    )
 
 
 def postings(features: Sequence[Features], idf: Floats) -> Postings:

@@ -36,7 +36,7 @@ _FOUND = (
             "i changed the ",
             "why it happens",
             "## cause",
-            "the cause is",
+            "the cause ",
             "the reason is",
             "the current code",
             "this ",
@@ -77,7 +77,8 @@ _FOUND = (
         r"|this (?:is|happens) because\b|this is due to|the consequence is "
         r"|(?:problem|issue) (?:is|was) (?:re)?solved by "
         r"|fix should |opened a (?:pr\b|pull)"
-        r"|it originates? from|the current code\b|the (?:cause|reason) is (?!un|not|still)"
+        r"|it originates? from|the current code\b"
+        r"|the (?:cause|reason)(?: of (?:the|this) [a-z]{3,10})? is (?!un|not|still)"
         r"|(?:package|wheel|release) (?:doesn't|does not|didn't) (?:include|contain|ship)"
         r"|\.(?:py|cc|cu|cpp|h)[`)]{0,2},?\s?(?:line \d|#l\d|:\d{2,5}(?![\d)]))"
         r"|line \d{2,5} of `?[\w/]{1,80}\.|lines? \d{1,5}(?: to \d{1,5})?\s{1,9}in\s{1,9}[0-9a-f]{7}\b|#l\d{1,5}"

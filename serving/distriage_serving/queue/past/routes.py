@@ -42,7 +42,7 @@ def _look_up(request: Request, repository: str, number: int) -> tuple[Visit, Iss
     issue, _ = visit.issue(repository, number)
     engine, model = visit.engine, visit.engine.bundle.manifest.name
     kept = visit.store.past_fingerprint(issue.reference, report_digest(issue.title, issue.body), model)
-    query = None if kept is None else PastQuery(*unpack(kept), str(issue.reference), issue.created_at)
+    query = None if kept is None else PastQuery(*unpack(kept), str(issue.reference), issue.created_at, issue.title)
     return visit, issue, engine.past.index(issue.repository, model), query
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,9 +24,10 @@ from distriage.classifier import Classifier
 from distriage.past.build import Fingerprint, fingerprints
 from distriage.past.index import PastIndex, PastQuery, make_index
 from distriage.past.issue import PastIssue, read_issues
-from distriage.past.same import is_spoken_of
+from distriage.past.same import Alike, is_spoken_of
 from distriage.recipe.features import words
 from distriage.recipe.text import prepare
+from distriage_research.same import Pair, fit_same, same_table
 from distriage_training.corpus.tables import read_csv
 from distriage_training.measure.tables import markdown
 
@@ -34,7 +35,6 @@ AT = (1, 5, 10)
 IN_GROUPS = 5  # the place up to which the other issue counts as found, by repository and year
 K1, B = 1.2, 0.75  # of BM25 (Robertson and Zaragoza, 2009)
 Scores = NDArray[np.float64]
-Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Repository:
         """What is looked up of an issue."""
         issue, report = self.issues[row]
         buckets, counts, vector = self.fingerprints[row]
-        return PastQuery((buckets, counts), vector, report.id, issue.filed_at)
+        return PastQuery((buckets, counts), vector, report.id, issue.filed_at, report.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +68,19 @@ class DuplicatesResult:
             earlier issues.
         judged, right: Issues called a likely duplicate that were judged, and those of them that are.
         spoken, asked: Issues called a likely duplicate, and all reports.
+        weights, fitted: From `fit_same`, with the pairs as judged ones too.
     """
 
     pairs: int
     candidates: int
     recall: Mapping[str, tuple[Sequence[float], Sequence[float]]]
     groups: Mapping[str, Mapping[str, Share]]
-    judged: int
-    right: int
-    spoken: int
-    asked: int
+    judged: int = 0
+    right: int = 0
+    spoken: int = 0
+    asked: int = 0
+    weights: Sequence[float] = ()
+    fitted: Mapping[int, Share] = field(default_factory=dict)
 
 
 def measure_duplicates(
@@ -95,7 +98,8 @@ def measure_duplicates(
         CorpusError: a table lacks a column, or no pair has both texts.
         InputError: a file of issues cannot be read.
     """
-    repositories = _repositories(classifier, texts, _read_pairs(pairs))
+    named = _read_pairs(pairs)
+    repositories = _repositories(classifier, texts, named)
     methods: dict[str, Callable[[Repository], Scores]] = {
         "TF-IDF of the cleaned text": _tfidf,
         "BM25 of the cleaned text": _bm25,
@@ -121,13 +125,13 @@ def measure_duplicates(
         recall[name] = (earlier, every)
         for group, hits in found.items():
             groups[group][name] = Share(sum(hits), len(hits))
-    counts = _spoken(repositories, judged) if judged is not None else (0, 0, 0, 0)
+    said = _said(repositories, named, judged) if judged is not None else ()
     return DuplicatesResult(
         sum(len(repository.pairs) for repository in repositories),
         sum(len(repository.issues) for repository in repositories),
         recall,
         groups,
-        *counts,
+        *said,
     )
 
 
@@ -210,21 +214,29 @@ def _untimed(repository: Repository) -> Scores:
     return _model(replace(repository, index=index))
 
 
-def _spoken(repositories: Sequence[Repository], file: Path) -> tuple[int, int, int, int]:
-    """Judged, right, spoken and asked; see `DuplicatesResult`."""
+def _said(
+    repositories: Sequence[Repository], pairs: Sequence[Pair], file: Path
+) -> tuple[int, int, int, int, Sequence[float], Mapping[int, Share]]:
+    """Judged, right, spoken, asked, weights and fitted; see `DuplicatesResult`."""
     same = {
         (row["issue"].lower(), row["past"].lower()): row["same"] == "yes"
         for row in read_csv(file, ("issue", "past", "same"))
     }
     spoken: list[Pair] = []
+    nearest: dict[Pair, Alike] = {}
     asked = 0
     for repository in repositories:
         for row, (issue, _) in enumerate(repository.issues):
             asked += 1
-            found = repository.index.find(repository.known(row), 1)
-            spoken += [(issue.id.lower(), match.issue.id.lower()) for match in found if is_spoken_of(match.same)]
+            for match in repository.index.find(repository.known(row), 1):
+                pair = (issue.id.lower(), match.issue.id.lower())
+                if match.alike is not None:
+                    nearest[pair] = match.alike
+                if is_spoken_of(match.same):
+                    spoken.append(pair)
     known = [same[pair] for pair in spoken if pair in same]
-    return len(known), sum(known), len(spoken), asked
+    either = {(one, other) for pair in pairs for one, other in (pair, pair[::-1])}
+    return len(known), sum(known), len(spoken), asked, *fit_same(nearest, dict.fromkeys(either, True) | same)
 
 
 def duplicates_table(result: DuplicatesResult) -> str:
@@ -255,7 +267,8 @@ def duplicates_table(result: DuplicatesResult) -> str:
         f"({result.spoken / result.asked:.2%}); {result.judged} of them were judged, {result.right} the same"
     )
     share = f" ({_share(Share(result.right, result.judged))})" if result.judged else ""
-    return f"{table}{said}{share}."
+    fitted = f" {same_table(result.weights, result.fitted)}" if result.fitted else ""
+    return f"{table}{said}{share}.{fitted}"
 
 
 def _share(share: Share) -> str:
