@@ -30,8 +30,6 @@ Number = Annotated[int, mapped_column(BIG_INTEGER, primary_key=True, autoincreme
 NOBODY_WAITS: Final = NEVER_S
 WAITING: Final = text("state = 'waiting'")
 LEASED: Final = text("state = 'leased'")
-ANSWERED: Final = text("waits_since > created_at")
-_ANSWERED_KEY: Final = ("state", "waits_since", "repository", "number", "created_at")
 _NEVER_REUSE_IDS: Final = {"sqlite_autoincrement": True}
 
 
@@ -175,7 +173,6 @@ class Issue(Base):
         Index("issues_created", "state", "status", "created_at", "repository", "number"),
         Index("issues_assignee", "assignee", "state", "status"),
         Index("issues_waits", "state", "waits_since", "repository", "number"),
-        Index("issues_answered", *_ANSWERED_KEY, sqlite_where=ANSWERED, postgresql_where=ANSWERED),
         Index("issues_of_repository", "repository", "state", "status", "priority", "number"),
     )
 
@@ -247,8 +244,6 @@ class VerdictAxis(Base):
     """
 
     __tablename__ = "verdict_axes"
-    __table_args__ = (Index("verdict_axes_outcome", "verdict_id", "outcome", "decided", "axis"),)
-
     verdict_id: Mapped[int] = mapped_column(
         ForeignKey("verdicts.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
     )
