@@ -44,7 +44,7 @@ FLOORS = {
         {"commands"},
         {"server"},
         {"app"},
-        {"backfill", "webhook"},
+        {"backfill", "demo", "webhook"},
         {"queue", "bot", "action", "backtest"},
         {"web", "github"},
         {"judging"},

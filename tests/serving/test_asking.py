@@ -116,13 +116,16 @@ def test_a_refusal_brings_it_back_with_githubs_reason(bot: Bot) -> None:
 
 def test_how_long_an_author_waits_for_a_maintainer(bot: Bot) -> None:
     bot.issue("opened")
-    filed_at = bot.stored().created_at
+    filed_at, needs_answer = bot.stored().created_at, IssueFilter(needs_answer=True)
     assert bot.stored().waits_since == filed_at
+    bot.say("It also happens with two GPUs.", AUTHOR)
+    assert bot.store.count_issues(needs_answer) == 0  # nobody has answered yet: it waits to be triaged
     comment = bot.github.comment(ISSUE, "We look at it.", PERSON) | MEMBER
     bot.deliver("issue_comment", bot.github.payload("created", ISSUE, PERSON, comment=comment))
     bot.settle()
-    assert bot.stored().waits_since == NOBODY_WAITS
+    assert bot.stored().waits_since == NOBODY_WAITS and bot.store.count_issues(needs_answer) == 0
     bot.say("Any news?", AUTHOR)
+    assert bot.store.count_issues(needs_answer) == 1
     assert filed_at < bot.stored().waits_since < NOBODY_WAITS
     assert [issue.number for issue, _ in bot.store.list_issues(IssueFilter(), "waiting").items] == [1]
 

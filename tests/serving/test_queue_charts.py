@@ -67,7 +67,7 @@ def test_precision_of_own_labels_is_counted_by_label() -> None:
     reviews = [said(1, "area: net", right=True), said(1, "bug", right=True), said(2, "area: net", right=False)]
     missed = person(own_axis("bug"), "bug", number=3, predicted_label=None)  # a person added it
     found = figures.precision([*reviews, missed, person()], OWN_AXIS)
-    assert [(item.label, item.right.hits, item.right.n) for item in found] == [("area: net", 1, 2), ("bug", 1, 1)]
+    assert [(label, right.hits, right.n) for label, right in found] == [("area: net", 1, 2), ("bug", 1, 1)]
 
 
 def test_each_chart_says_what_fills_it_and_has_its_figures_in_a_table(site: Queue, admin: httpx.Client) -> None:

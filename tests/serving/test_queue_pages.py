@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from distriage.answer.feedback import own_axis
-from distriage.answer.verdict import MissingFact
+from distriage.answer.verdict import Candidate, Differential, MissingFact
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage_serving.queue.listing import read_search
@@ -123,6 +123,18 @@ def test_similar_issues_are_shown_with_what_fixed_them_where_the_model_knows_any
         assert "No verdict yet" in waits and "Looking" not in waits
         assert "Similar known issues" in client.get("/queue/owner/repo/2?evidence=1").text
         assert 'id="similar"' in part and "Fixed by <strong>" in part and 'rel="noreferrer noopener external"' in part
+
+
+def test_the_differential_is_shown_even_by_a_model_that_lost_the_axis(site: Queue, admin: httpx.Client) -> None:
+    site.add(26, "hangs")
+    assert "Which cause" not in admin.get("/queue/owner/repo/26").text
+    causes = [Candidate(label="gone", probability=0.41, check="Run `ping`.")]
+    verdict = site.classifier.classify(IssueReport("It hangs", ""))
+    verdict = verdict.model_copy(update={"differential": Differential(causes=causes, right_among=0.7)})
+    add_issue(site.store, "owner/repo", 27, "It hangs", "", verdict, 1_700_000_000.0)
+    page = admin.get("/queue/owner/repo/27").text
+    assert '<strong>gone</strong> <span class="p">41%</span>: Run <code>ping</code>.' in page
+    assert "the three likeliest in 70% of held-out reports" in page
 
 
 def test_errors_are_pages_for_people_and_problems_for_programs(admin: httpx.Client) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,12 @@ from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.past.build import build_index
 from distriage.past.issue import PastIssue
+from distriage.past.same import is_spoken_of
 from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.judge import look
 from distriage_serving.judging.keeping import keep_issue
-from distriage_serving.queue.past.view import nearest
+from distriage_serving.queue.login.sessions import Session
+from distriage_serving.queue.pages import show
 
 from support.queue_server import csrf, log_in, queue, visitor
 
@@ -83,6 +86,8 @@ def test_what_is_likely_the_same_says_so_and_only_the_web_is_linked() -> None:
         PastIssue(f"o/r#{n}", "T", url, filed_at=1.0) for n, url in ((1, "https://x.org/1"), (2, "javascript:alert(1)"))
     ]
     index = make_index(issues, [none] * 2, vectors, "toy")
-    first, second = nearest(index, PastQuery(none, vectors[0], filed_at=1.0))
-    assert (first.number, second.same) == (1, "") and first.same.endswith("%")
-    assert (first.url, second.url) == ("https://x.org/1", "")
+    past = index.find(PastQuery(none, vectors[0], filed_at=1.0), 2)
+    page = bytes(show("past.html", Session(), past=past, is_spoken_of=is_spoken_of, may_close=False).body).decode()
+    first, second = page.split("<li>")[1:]
+    assert 'href="https://x.org/1"' in first and re.search(r"<strong>Likely the same issue</strong>, \d+%", first)
+    assert "#2" in second and "href" not in second and "Likely" not in second

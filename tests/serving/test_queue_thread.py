@@ -12,9 +12,9 @@ import pytest
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage_serving.github.app_auth import App
+from distriage_serving.github.thread.kept import KEEP_S, MAX_KEPT, Kept
 from distriage_serving.github.thread.reading import Thread
 from distriage_serving.queue.login.desk import Desk
-from distriage_serving.queue.thread.kept import KEEP_S, MAX_KEPT, Kept
 from distriage_serving.queue.thread.routes import MAX_CHARS
 from distriage_serving.store import ASK, Act, Job
 

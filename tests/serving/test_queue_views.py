@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from distriage.answer.verdict import Candidate, Differential, EvidenceLine, Verdict
+from distriage.answer.verdict import EvidenceLine, Verdict
 from distriage.base.types import Mode
 from distriage.classifier import Classifier
-from distriage.model.taxonomy import default_taxonomy
 from distriage.recipe.text import prepare
 from distriage_serving.queue.charts import figures as charts
-from distriage_serving.queue.issue_view import NONE, OPEN, default_choice, view_axes, view_differential
-from distriage_serving.queue.listing import age, display_name, issue_href, list_href
+from distriage_serving.queue.issue_view import NONE, OPEN, default_choice, view_axes
+from distriage_serving.queue.listing import age, issue_href, list_href
 from distriage_serving.queue.report.evidence import mark, strongest
 from distriage_serving.queue.report.rendered import render
 from distriage_serving.queue.report.view import view_report
@@ -212,11 +211,11 @@ def test_precision_counts_the_latest_verdict_of_an_issue_that_stands() -> None:
         row.undone_at = 9.0 if undone else None
         return row
 
-    (found,) = charts.precision(
+    ((label, right),) = charts.precision(
         [said(1, "oom"), said(2, "leak"), said(3, None), said(3, "oom", 2.0), said(4, None, undone=True)], "symptom"
     )
-    assert (found.label, found.right.hits, found.right.n) == ("oom", 2, 3)
-    assert found.right.interval == pytest.approx((0.2077, 0.9385), abs=1e-4)  # R: binom::binom.wilson(2, 3)
+    assert (label, right.hits, right.n) == ("oom", 2, 3)
+    assert right.interval == pytest.approx((0.2077, 0.9385), abs=1e-4)  # R: binom::binom.wilson(2, 3)
     assert charts.precision([said(1, "oom")], "fix") == []
 
 
@@ -256,26 +255,6 @@ def test_addresses_and_ages() -> None:
         "2 hours ago",
         "1 month ago",
     ]
-
-
-def test_the_differential_has_names_and_shares_for_people() -> None:
-    taxonomy = default_taxonomy()
-    causes = [
-        Candidate(label=label, probability=0.41, check="Run `ping`.") for label in ("rank-desynchronization", "gone")
-    ]
-    verdict = make_verdict(cause="abstain").model_copy(
-        update={"differential": Differential(causes=causes, right_among=0.7)}
-    )
-    found = view_differential(verdict, taxonomy)
-    assert found is not None and found.right_among == "70%"
-    first, unknown = found.causes
-    assert (first.name, first.percent, first.check) == (
-        display_name(taxonomy, "cause", "rank-desynchronization"),
-        "41%",
-        "Run `ping`.",
-    )
-    assert unknown.name == "gone"
-    assert view_differential(make_verdict(), taxonomy) is None and view_differential(None, taxonomy) is None
 
 
 def test_a_report_from_outside_is_said_to_be_one() -> None:

@@ -259,13 +259,13 @@ def test_manifest_compose_and_guide_stop_the_old_version_first() -> None:
 def test_a_newer_database_is_refused_and_left_as_it_is(database_url: str) -> None:
     with Store.open(database_url) as store, store.transaction(), store._session(writes=True) as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    refused(database_url, "is at revision 9999, which a newer Distriage made; this one knows up to 0013")
+    refused(database_url, "is at revision 9999, which a newer Distriage made; this one knows up to 0014")
 
 
 def test_an_older_database_is_left_as_it_is_where_no_server_starts(database_url: str) -> None:
     with Store.open(database_url, upgrades=False) as store, store._session(writes=True) as session:  # made, if empty
         session.execute(text("UPDATE alembic_version SET version_num = '0007'"))
-    with pytest.raises(ConfigError, match=r"is at revision 0007, older than 0013.*`distriage serve`") as error:
+    with pytest.raises(ConfigError, match=r"is at revision 0007, older than 0014.*`distriage serve`") as error:
         Store.open(database_url, upgrades=False)
     assert "\n" not in str(error.value)
     with pytest.raises(ConfigError, match=r"already exists|duplicate column"):

@@ -204,6 +204,15 @@ def test_paging_over_ten_thousand_issues_reads_an_index_and_misses_none(many: St
         assert "TEMP B-TREE" not in plan and "Sort" not in plan and "Seq Scan on issues" not in plan, plan
 
 
+def test_filters_by_outcome_and_by_answers_read_an_index_of_their_own(many: Store) -> None:
+    if many._engine.dialect.name != "sqlite":
+        pytest.skip("PostgreSQL chooses by the share of such issues")
+    plan = explain(many, IssueFilter(outcome="suggest"), "priority", None)
+    assert "verdict_axes_outcome (verdict_id=? AND outcome=? AND decided=?)" in plan, plan
+    plan = explain(many, IssueFilter(status=None, needs_answer=True), "waiting", None)
+    assert "issues_answered (state=? AND waits_since<?)" in plan and "TEMP B-TREE" not in plan, plan
+
+
 def explain(store: Store, wanted: IssueFilter, sort: Sort, after: str | None) -> str:
     """The plan of the statement that `list_issues` runs, as the database gives it."""
     statements: list[tuple[str, object]] = []

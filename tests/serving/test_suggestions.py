@@ -235,8 +235,8 @@ def test_a_dismissal_is_exported_and_counts_in_the_charts(suggesting: GitHub, bo
         "dismiss",
         "maintainer",
     )
-    (judged,) = precision(bot.store.reviews(), "symptom")
-    assert (judged.label, judged.right.hits, judged.right.n) == ("hang", 0, 1)
+    ((label, judged),) = precision(bot.store.reviews(), "symptom")
+    assert (label, judged.hits, judged.n) == ("hang", 0, 1)
 
 
 # ---------------------------------------------------------------- the comparison

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from distriage.base.references import IssueReference
 from distriage_serving.logs import log
-from distriage_serving.queue.decisions import UNDO_S, WRITE_BACK_AFTER_S, pieces
+from distriage_serving.queue.decisions import UNDO_S, pieces, write_back
 from distriage_serving.queue.duplicates import check_other, read_other
 from distriage_serving.queue.issue_view import question_of
 from distriage_serving.queue.listing import issue_href, list_href, moment
@@ -192,10 +192,4 @@ def became_of(act: Act) -> str:
 
 
 def _write_back(store: Store, act: Act) -> bool:
-    """Have GitHub brought in step; False if the App is not on the repository."""
-    known = store.get_repository(act.repository)
-    if known is None or not known.has_app:
-        return False
-    job = (ask_job if act.what == ASK else close_job)(act.reference, known.installation_id)
-    store.put_job(job, store.clock() + WRITE_BACK_AFTER_S)
-    return True
+    return write_back(store, act.reference, ask_job if act.what == ASK else close_job)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final, TypeVar
@@ -18,7 +18,7 @@ from distriage_serving.queue.history import NOBODY, decided_so_far, standing_of
 from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, is_perhaps, shown_choice
 from distriage_serving.queue.login.sessions import Session
 from distriage_serving.queue.rows import shown_axes
-from distriage_serving.store import Review, Store, StoredVerdict, review_of, triage_job
+from distriage_serving.store import NewJob, Review, Store, StoredVerdict, review_of, triage_job
 from distriage_serving.web.problem import ProblemError
 
 UNDO_S: Final = 24 * 3600
@@ -152,6 +152,15 @@ def pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
         yield items[start : start + PIECE]
 
 
+def write_back(store: Store, issue: IssueReference, job: Callable[[IssueReference, int | None], NewJob]) -> bool:
+    """Have GitHub brought in step by a job; False if the App is not on the repository."""
+    known = store.get_repository(issue.repository)
+    if known is None or not known.has_app:
+        return False
+    store.put_job(job(issue, known.installation_id), store.clock() + WRITE_BACK_AFTER_S)
+    return True
+
+
 class Decisions:
     """Writes decisions of one person."""
 
@@ -196,7 +205,7 @@ class Decisions:
                     else:
                         rows += new
                 self._store.add_reviews(*rows)
-                self._write_back({(row.repository, row.number) for row in rows})
+                self._write_back(rows)
             self._log("decided", rows)
         return left
 
@@ -228,7 +237,7 @@ class Decisions:
         for piece in pieces(list(of_issue.values())):
             with self._store.transaction():
                 rows = self._store.undo_reviews(*chain.from_iterable(piece))
-                self._write_back({(row.repository, row.number) for row in rows})
+                self._write_back(rows)
             self._log("decision_undone", rows)
             undone += rows
         return undone
@@ -238,15 +247,6 @@ class Decisions:
             labels = {row.axis: row.label for row in rows if (row.repository, row.number) == (repository, number)}
             log(logging.INFO, event, who=self._session.who, issue=f"{repository}#{number}", labels=labels)
 
-    def _write_back(self, issues: set[tuple[str, int]]) -> None:
-        installations = {
-            repository: self._store.get_repository(repository)
-            for repository in {repository for repository, _ in issues}
-        }
-        for repository, number in sorted(issues):
-            known = installations[repository]
-            if known is not None and known.has_app:  # else nobody could write
-                self._store.put_job(
-                    triage_job(IssueReference(repository, number), known.installation_id),
-                    self._store.clock() + WRITE_BACK_AFTER_S,
-                )
+    def _write_back(self, rows: Sequence[Review]) -> None:
+        for repository, number in sorted({(row.repository, row.number) for row in rows}):
+            write_back(self._store, IssueReference(repository, number), triage_job)

@@ -1,4 +1,4 @@
-"""An issue's page beside the report: axes with labels to choose from, own labels, similar issues. Pure."""
+"""An issue's page beside the report: axes with labels to choose from, own labels, planned changes. Pure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from distriage.answer.feedback import own_axis
-from distriage.answer.verdict import AxisVerdict, SimilarIssue, Verdict
-from distriage.base.references import web_link
-from distriage.model.taxonomy import CAUSE, Axis, Taxonomy
+from distriage.answer.verdict import AxisVerdict, Verdict
+from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_serving.planning.types import Change
 from distriage_serving.queue.listing import LIKELY, display_name, first_said, percent
 from distriage_serving.store import Review, StoredVerdict
@@ -194,61 +193,3 @@ def question_of(stored: StoredVerdict | None) -> str:
     """A question to the author for all that the report lacks, Markdown; empty if it lacks nothing."""
     missing = [f"- {one.question}" for one in stored.verdict.missing] if stored is not None else []
     return "\n".join(["Could you add this? It would help us to find the cause.", "", *missing]) if missing else ""
-
-
-@dataclass(frozen=True, slots=True)
-class CauseView:
-    """One cause of a differential diagnosis."""
-
-    name: str
-    percent: str
-    check: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class DifferentialView:
-    """The likeliest causes; `right_among` is empty if not measured."""
-
-    causes: Sequence[CauseView]
-    right_among: str
-
-
-def view_differential(verdict: Verdict | None, taxonomy: Taxonomy) -> DifferentialView | None:
-    """The differential diagnosis of a verdict, if present and the taxonomy still has the axis."""
-    found = verdict.differential if verdict is not None else None
-    if found is None or CAUSE not in taxonomy.axes:
-        return None
-    causes = [
-        CauseView(display_name(taxonomy, CAUSE, cause.label), percent(cause.probability), cause.check)
-        for cause in found.causes
-    ]
-    return DifferentialView(causes, "" if found.right_among is None else percent(found.right_among))
-
-
-@dataclass(frozen=True, slots=True)
-class SimilarView:
-    """One known issue; `fix` and `cause` are empty if not annotated."""
-
-    id: str
-    url: str
-    title: str
-    fix: str
-    cause: str
-
-
-def view_similar(items: Sequence[SimilarIssue], taxonomy: Taxonomy) -> list[SimilarView]:
-    """Similar issues with their fixes."""
-
-    def name(item: SimilarIssue, axis: str) -> str:
-        return display_name(taxonomy, axis, item.labels[axis]) if axis in taxonomy.axes and axis in item.labels else ""
-
-    return [
-        SimilarView(
-            item.id,
-            web_link(item.url),
-            item.title,
-            name(item, "fix"),
-            name(item, "cause"),
-        )
-        for item in items
-    ]

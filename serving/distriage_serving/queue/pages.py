@@ -16,7 +16,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from distriage.base.pages import LOOK
-from distriage_serving.queue.listing import LIKELY, issue_href, list_href
+from distriage.base.references import web_link
+from distriage_serving.queue.listing import LIKELY, issue_href, list_href, percent
 from distriage_serving.queue.login.sessions import Session, read_form
 from distriage_serving.queue.visible import plain, visible, with_code
 from distriage_serving.store import UnavailableError
@@ -89,13 +90,20 @@ _TEMPLATES: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_TEMPLATES.filters.update(visible=visible, with_code=with_code, plain=plain, said=said)
+_TEMPLATES.filters.update(
+    visible=visible, with_code=with_code, plain=plain, said=said, web_link=web_link, percent=percent
+)
 _TEMPLATES.globals.update(static=_static_url, page="", notice=None, warnings=(), query="", swap=False)
 
 
 def show(template: str, session: Session, http_status: int = 200, **context: Any) -> HTMLResponse:
     """A page."""
     return HTMLResponse(_TEMPLATES.get_template(template).render(session=session, **context), http_status, HEADERS)
+
+
+def show_part(template: str, request: Request, session: Session, **context: Any) -> HTMLResponse:
+    """A part of an issue's page; without our script, a page of its own."""
+    return show(template if "hx-request" in request.headers else "part_page.html", session, part=template, **context)
 
 
 def go_to(path: str) -> Response:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from distriage.answer.verdict import Verdict
-from distriage.base.references import IssueReference, web_link
+from distriage.base.references import IssueReference
 from distriage_serving.github.app_auth import open_app
 from distriage_serving.queue import actions, closing, notices
 from distriage_serving.queue.charts import routes as chart_routes
@@ -18,7 +18,6 @@ from distriage_serving.queue.issue_view import (
     OTHER,
     question_of,
     view_axes,
-    view_differential,
     view_own,
     view_plan,
 )
@@ -179,7 +178,6 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
     chosen = visit.issue_filter(filters)
     before, after = visit.store.neighbours(issue, chosen, filters.sort)
     verdict = stored.verdict if stored is not None else None
-    plan = view_plan(stored)
     last_refusal = next((act.refused for act in acts if act.what in {ASK, *CLOSES}), None)
     pictures = "pictures" in query
     page = show(
@@ -195,18 +193,12 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
         place=visit.store.place_in_list(issue, chosen, filters.sort),
         action=issue_href(*place),
         reference=f"{repositories.get(issue.repository, issue.repository)}#{issue.number}",
-        issue_url=web_link(issue.url) or issue_href(*place),
-        author=issue.author,
-        labels=issue.labels,
-        issue_type=issue.issue_type,
-        waiting=plan.waiting,
-        owners=plan.owners,
+        issue=issue,
+        plan=(plan := view_plan(stored)),
         closing=any(act.is_pending and act.undone_at is None for act in acts if act.what in CLOSES),
         assignee=issue.assignee.removeprefix(ADMIN),
         why=why_here(stored, visit.taxonomy, now - issue.created_at) if issue.status == "open" else "",
         refused=[*filter(None, [last_refusal]), *plan.refused],
-        status=issue.status,
-        state=issue.state,
         age=age(now - issue.created_at),
         filed=moment(issue.created_at),
         verdict_id=stored.id if stored is not None else 0,
@@ -217,7 +209,6 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
         snooze_days=closing.DAYS,
         asked=any(act.awaits_answer for act in acts),
         question=question_of(stored),
-        comments=issue.comments,
         active=age(now - issue.updated_at),
         here_only=not visit.reaches(issue.repository),
         past_href=f"{issue_href(*place)}/past?{filters.query}" if past else None,
@@ -226,7 +217,6 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
             for act in acts
         ],
         verdict=verdict,
-        differential=view_differential(verdict, visit.taxonomy),
         history=view_history(reviews, visit.taxonomy, now),
         suggested=view_suggestions(visit.store.suggestions(IssueReference(*place)), now),
         thread_off=threads.why_not(request, visit, issue.repository),

@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.queue.decisions import Decisions
-from distriage_serving.queue.listing import Field, Filters, read_filters, read_number
+from distriage_serving.queue.listing import Field, Filters, display_name, read_filters, read_number
 from distriage_serving.queue.login.routes import session_of
 from distriage_serving.queue.login.sessions import Fields, Session, check_form
 from distriage_serving.queue.pages import StaleError, page_of
@@ -48,6 +48,10 @@ class Visit:
     def filters(self, query: QueryParams) -> tuple[Filters, list[Field]]:
         """The filters of an address; `ProblemError` (400) for values that no field holds."""
         return read_filters(query, self.taxonomy, self.repositories())
+
+    def label_name(self, axis: str, label: str | None) -> str:
+        """A label for people; empty without one, or if the taxonomy no longer has the axis."""
+        return display_name(self.taxonomy, axis, label) if label and axis in self.taxonomy.axes else ""
 
     def issue_filter(self, filters: Filters) -> IssueFilter:
         """Filters for the store, now and for this person."""

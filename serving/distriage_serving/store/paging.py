@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVarTuple
 
-from sqlalchemy import ColumnElement, Select, Text, UnaryExpression, exists, func, or_, tuple_, type_coerce
+from sqlalchemy import ColumnElement, Index, Select, Text, UnaryExpression, exists, func, or_, tuple_, type_coerce
 from sqlalchemy.orm import InstrumentedAttribute
 
 from distriage.answer.feedback import OWN_AXIS, own_axis
@@ -30,6 +30,15 @@ _COLUMNS: Final[Mapping[Sort, str]] = {
     "oldest": "created_at",
     "waiting": "waits_since",
 }
+_ANSWERED: Final = Issue.waits_since > Issue.created_at
+# Beside the tables' own: these two filters would otherwise read the rows of each open issue.
+Index("verdict_axes_outcome", VerdictAxis.verdict_id, VerdictAxis.outcome, VerdictAxis.decided, VerdictAxis.axis)
+Index(
+    "issues_answered",
+    *(Issue.state, Issue.waits_since, Issue.repository, Issue.number, Issue.created_at),
+    sqlite_where=_ANSWERED,
+    postgresql_where=_ANSWERED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +57,7 @@ class IssueFilter:
         state: On GitHub; any if None.
         awake_at: Neither snoozed at this time, nor about to be closed, nor waiting for its author.
         asked: It waits for its author.
-        needs_answer: Its author waits for a maintainer, as far as is known.
+        needs_answer: Its author had the last word after a maintainer's, as far as is known.
         unchanged_since: Neither filed nor changed after this time.
         words: Each occurs in the title or the body; ignores the case of ASCII letters.
     """
@@ -109,7 +118,7 @@ class IssueFilter:
         if self.asked:
             wanted.append(is_asked())
         if self.needs_answer:
-            wanted.append(Issue.waits_since < NOBODY_WAITS)
+            wanted += [_ANSWERED, Issue.waits_since < NOBODY_WAITS]
         if self.number is not None:
             wanted.append(Issue.number == self.number)
         wanted += [

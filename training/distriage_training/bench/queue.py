@@ -19,7 +19,7 @@ from distriage_training.bench import load
 from distriage_training.bench.inputs import milliseconds, summary
 from distriage_training.bench.spawn import in_child
 
-FILL = "distriage_serving.queue.demo.fill"  # runs in a process of its own: the packages never import each other
+FILL = "distriage_serving.demo.fill"  # runs in a process of its own: the packages never import each other
 LISTS = ("", "?order=newest", "?decision=suggest", "?decision=abstain")
 CHARTS = 10
 TOKEN = secrets.token_hex(16)

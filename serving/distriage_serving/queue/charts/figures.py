@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -74,25 +74,18 @@ def _day(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%d %b")
 
 
-@dataclass(frozen=True, slots=True)
-class LabelPrecision:
-    """How often people agreed with a label."""
-
-    label: str
-    right: Share
-
-
-def precision(reviews: Iterable[Review], axis: str) -> list[LabelPrecision]:
-    """By predicted label, the most judged first; the latest standing review of an issue's axis counts.
+def precision(reviews: Iterable[Review], axis: str) -> list[tuple[str, Share]]:
+    """How often people agreed with each predicted label, the most judged first; the latest standing review of an
+    issue's axis counts.
 
     Args:
         axis: An axis, or `OWN_AXIS`: all labels of the repositories' own.
     """
-    judged: dict[str, list[bool]] = {}
+    judged: defaultdict[str, list[bool]] = defaultdict(list)
     for item in _latest(reviews, axis):
-        judged.setdefault(item.predicted_label or "", []).append(item.label == item.predicted_label)
-    found = [LabelPrecision(label, Share(sum(rights), len(rights))) for label, rights in judged.items()]
-    return sorted(found, key=lambda item: (-item.right.n, item.label))
+        judged[item.predicted_label or ""].append(item.label == item.predicted_label)
+    found = [(label, Share(sum(rights), len(rights))) for label, rights in judged.items()]
+    return sorted(found, key=lambda item: (-item[1].n, item[0]))
 
 
 def confusions(reviews: Iterable[Review], axis: str) -> list[tuple[str, str, int]]:
@@ -123,15 +116,14 @@ class Coverage:
 
 def coverage(counts: Iterable[AxisCount]) -> list[Coverage]:
     """Axis by axis, in the order of the counts."""
-    totals: dict[str, dict[str, int]] = {}
+    totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for item in counts:
         if item.outcome in OUTCOMES:
-            by_outcome = totals.setdefault(item.axis, dict.fromkeys(OUTCOMES, 0))
-            by_outcome[item.outcome] += item.count
+            totals[item.axis][item.outcome] += item.count
     return [
-        Coverage(axis, sum(by.values()), [by[outcome] / sum(by.values()) for outcome in OUTCOMES])
+        Coverage(axis, by.total(), [by[outcome] / by.total() for outcome in OUTCOMES])
         for axis, by in totals.items()
-        if sum(by.values())
+        if by.total()
     ]
 
 
@@ -159,27 +151,19 @@ def weeks(counts: Iterable[AxisCount], axis: str, families: Mapping[str, str], n
     Args:
         families: Label -> what is compared instead: a week has too few issues for dozens of labels.
     """
-    labels: dict[int, dict[str, int]] = {}
-    sure: dict[int, int] = {}
+    labels: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    sure: Counter[int] = Counter()
     for item in counts:
         if item.axis == axis and item.outcome in OUTCOMES:
-            of_week = labels.setdefault(item.week_at, {})
-            compared = families.get(item.label, item.label)
-            of_week[compared] = of_week.get(compared, 0) + item.count
-            sure[item.week_at] = sure.get(item.week_at, 0) + (item.count if item.outcome == "apply" else 0)
+            labels[item.week_at][families.get(item.label, item.label)] += item.count
+            sure[item.week_at] += item.count if item.outcome == "apply" else 0
     found = []
     for start in _mondays(now, length):
-        this = labels.get(start, {})
-        before: dict[str, int] = {}
-        for earlier in range(start - BASELINE_WEEKS * WEEK_S, start, WEEK_S):
-            for label, count in labels.get(earlier, {}).items():
-                before[label] = before.get(label, 0) + count
-        count = sum(this.values())
-        drift = (
-            (distance(this, before), chance(this, before))
-            if min(count, sum(before.values())) >= MIN_ISSUES
-            else (None, None)
-        )
+        this, count = labels[start], labels[start].total()
+        earlier = range(start - BASELINE_WEEKS * WEEK_S, start, WEEK_S)
+        before = sum((labels[week] for week in earlier), Counter[str]())
+        enough = min(count, before.total()) >= MIN_ISSUES
+        drift = (distance(this, before), chance(this, before)) if enough else (None, None)
         found.append(Week(_day(start), count, sure[start] / count if count else None, *drift))
     return found
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from fastapi import APIRouter
 from markupsafe import Markup
-from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
 from distriage.answer.feedback import OWN_AXIS
 from distriage_serving.queue.charts import figures as charts
-from distriage_serving.queue.listing import display_name
 from distriage_serving.queue.pages import PageRoute, show
 from distriage_serving.queue.visit import Visit
 from distriage_serving.store import WEEK_S
@@ -21,15 +19,29 @@ from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
 WEEKS: Final = 26
+# Title, meaning, and the `TeamWeek` attributes of its line and of a dashed one, if any.
+TEAM_PLOTS: Final = (
+    ("Backlog", "Issues that wait for a person.", "waiting", ""),
+    (
+        "Age of the backlog",
+        "Days since an issue was filed: the median, and dashed the age that a tenth of the issues exceeds.",
+        "age_days",
+        "oldest_days",
+    ),
+    ("Issues decided", "For the first time: here, in a comment, or by a label on GitHub.", "decided", ""),
+    (
+        "Time to the first decision",
+        "Days since an issue was filed, median of those decided in the week.",
+        "took_days",
+        "",
+    ),
+)
 
 
 @router.get("/charts")
 def chart_page(request: Request) -> Response:
     """Backlog and decisions by week, precision by label, coverage, drift by week."""
-    return _chart_page(Visit(request), request.query_params)
-
-
-def _chart_page(visit: Visit, query: QueryParams) -> Response:
+    visit, query = Visit(request), request.query_params
     axes = visit.taxonomy.axes
     axis = query.get("axis", "symptom" if "symptom" in axes else next(iter(axes)))
     repositories = visit.repositories()
@@ -48,8 +60,6 @@ def _chart_page(visit: Visit, query: QueryParams) -> Response:
         item.axis: item for item in charts.coverage(item for item in counts if item.week_at >= shown_since - WEEK_S)
     }
     reviews = visit.store.reviews(shown_since, seen)
-    found = [(display_name(visit.taxonomy, axis, item.label), item) for item in charts.precision(reviews, axis)]
-    own = [(item.label, item) for item in charts.precision(reviews, OWN_AXIS)]
     team = charts.team_weeks(visit.store.waits(shown_since, seen), now, WEEKS)
     return show(
         "charts.html",
@@ -64,17 +74,17 @@ def _chart_page(visit: Visit, query: QueryParams) -> Response:
         baseline_weeks=charts.BASELINE_WEEKS,
         min_issues=charts.MIN_ISSUES,
         few=charts.FEW,
-        precision=found,
-        own=own,
+        precision=[(visit.label_name(axis, label), right) for label, right in charts.precision(reviews, axis)],
+        own=charts.precision(reviews, OWN_AXIS),
         confusions=[
-            (display_name(visit.taxonomy, axis, said), display_name(visit.taxonomy, axis, right), count)
+            (visit.label_name(axis, said), visit.label_name(axis, right), count)
             for said, right, count in charts.confusions(reviews, axis)[: charts.MOST_CONFUSED]
         ],
         coverage=[(axes[axis_id].name, covered[axis_id]) for axis_id in axes if axis_id in covered],
         by_week=by_week,
         by_family=bool(families),
         team=team,
-        team_plots=_team_plots(days, team),
+        team_plots=list(_team_plots(days, team)),
         coverage_plot=charts.plot("Coverage by week", days, [week.covered for week in by_week], "{:.0%}", peak=1),
         drift_plot=charts.plot(
             "Drift by week", days, [week.drift for week in by_week], "{:.1f}", [week.chance for week in by_week], 1
@@ -82,31 +92,9 @@ def _chart_page(visit: Visit, query: QueryParams) -> Response:
     )
 
 
-def _team_plots(days: Sequence[str], team: Sequence[charts.TeamWeek]) -> list[tuple[str, str, Markup]]:
+def _team_plots(days: Sequence[str], team: Sequence[charts.TeamWeek]) -> Iterator[tuple[str, str, Markup]]:
     """Title, meaning and chart of each figure; an empty chart without an issue or a decision."""
-    some, decided = any(week.waiting for week in team), any(week.decided for week in team)
-    plots: list[tuple[str, str, list[float | None], list[float | None]]] = [
-        ("Backlog", "Issues that wait for a person.", [week.waiting if some else None for week in team], []),
-        (
-            "Age of the backlog",
-            "Days since an issue was filed: the median, and dashed the age that a tenth of the issues exceeds.",
-            [week.age_days for week in team],
-            [week.oldest_days for week in team],
-        ),
-        (
-            "Issues decided",
-            "For the first time: here, in a comment, or by a label on GitHub.",
-            [week.decided if decided else None for week in team],
-            [],
-        ),
-        (
-            "Time to the first decision",
-            "Days since an issue was filed, median of those decided in the week.",
-            [week.took_days for week in team],
-            [],
-        ),
-    ]
-    return [
-        (title, meaning, charts.plot(title, days, values, "{:,.0f}", beside))
-        for title, meaning, values, beside in plots
-    ]
+    for title, meaning, *keys in TEAM_PLOTS:
+        values, beside = ([getattr(week, key) for week in team] if key else [] for key in keys)
+        shown = days if any(values) else ()
+        yield title, meaning, charts.plot(title, shown, values[: len(shown)], "{:,.0f}", beside)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 
 from distriage_serving.github.app_auth import App
+from distriage_serving.github.thread.kept import Kept
 from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.queue.login.sessions import Sessions
-from distriage_serving.queue.thread.kept import Kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Final
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
@@ -14,13 +15,14 @@ from distriage.base.errors import InputError
 from distriage.base.types import IssueReport
 from distriage.past.index import PastIndex, PastQuery
 from distriage.past.packed import unpack
+from distriage.past.same import is_spoken_of
 from distriage_serving.queue.listing import issue_href
-from distriage_serving.queue.pages import PageRoute, show
-from distriage_serving.queue.past.view import PastView, nearest
+from distriage_serving.queue.pages import PageRoute, show_part
 from distriage_serving.queue.visit import Visit
 from distriage_serving.store import Issue, report_digest
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
+NEAREST: Final = 5
 
 
 @router.get("/{owner}/{name}/{number:issue}/past")
@@ -46,14 +48,15 @@ def _look_up(request: Request, repository: str, number: int) -> tuple[Visit, Iss
 
 def _page(visit: Visit, request: Request, issue: Issue, index: PastIndex | None, query: PastQuery | None) -> Response:
     filters, _ = visit.filters(QueryParams(request.url.query))
-    found: list[PastView] = nearest(index, query) if index is not None and query is not None else []
-    part = "hx-request" in request.headers
-    return show(
-        "past.html" if part else "past_page.html",
+    return show_part(
+        "past.html",
+        request,
         visit.session,
-        past=found,
+        reference=visit.spelled(issue.repository, issue.number),
+        back=issue_href(issue.repository, issue.number, filters.query),
+        past=index.find(query, NEAREST) if index is not None and query is not None else [],
+        is_spoken_of=is_spoken_of,
         may_close=issue.state == "open" and visit.reaches(issue.repository),
         action=issue_href(issue.repository, issue.number),
         query=filters.query,
-        reference=str(issue.reference),
     )

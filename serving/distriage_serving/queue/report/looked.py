@@ -14,7 +14,6 @@ from distriage.base.errors import InputError
 from distriage.base.types import IssueReport, Mode
 from distriage.reading.report import check_report
 from distriage_serving.judging.judge import with_answer
-from distriage_serving.queue.issue_view import view_similar
 from distriage_serving.queue.listing import issue_href
 from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.visit import Visit
@@ -54,7 +53,6 @@ class Looked:
         href = issue_href(issue.repository, issue.number)
         shown = "&pictures=1" if pictures else ""
         begun = f"{href}?{query}{'&' if query else ''}"
-        similar = explained.similar if explained is not None else None
         return {
             "report": view_report(issue.title, issue.body, explained, answer_of(self.acts), pictures=pictures),
             "explained": explained is not None,
@@ -62,7 +60,8 @@ class Looked:
             "evidence_page": f"{begun}evidence=1{shown}",
             "pictures_page": None if pictures else f"{begun}pictures=1",
             "similar_possible": (known or explained) is not None and Similar.available(self.visit.engine.bundle),
-            "similar": view_similar(similar, self.visit.taxonomy) if similar is not None else None,
+            "similar": explained.similar if explained is not None else None,
+            "label_name": self.visit.label_name,
         }
 
 

@@ -9,13 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from distriage.base.errors import GitHubError
-from distriage.base.references import web_link
 from distriage_serving.github.app_auth import Patience
 from distriage_serving.github.thread.reading import Thread, read_thread
 from distriage_serving.github.timeline import MAINTAINERS
 from distriage_serving.queue.listing import age, issue_href, moment
 from distriage_serving.queue.login.desk import desk
-from distriage_serving.queue.pages import PageRoute, show
+from distriage_serving.queue.pages import PageRoute, show_part
 from distriage_serving.queue.report.rendered import render
 from distriage_serving.queue.visit import Visit
 from distriage_serving.store import Issue
@@ -47,13 +46,13 @@ def thread(request: Request, owner: str, name: str, number: int) -> Response:
         except GitHubError as error:
             why = f"GitHub does not show the thread now: {error}"
     shown = _view(found, visit.store.clock()) if found is not None else {}
-    return show(
-        "thread.html" if "hx-request" in request.headers else "thread_page.html",
+    return show_part(
+        "thread.html",
+        request,
         visit.session,
-        why=why,
         reference=visit.spelled(issue.repository, number),
-        issue_href=issue_href(issue.repository, number, request.url.query),
-        issue_url=web_link(issue.url),
+        back=issue_href(issue.repository, number, request.url.query),
+        why=why,
         **shown,
     )
 
@@ -78,9 +77,8 @@ def _view(thread: Thread, now: float) -> dict[str, Any]:
             "age": age(now - comment.at),
             "html": render(comment.body[:MAX_CHARS], {})[0],
             "is_cut": len(comment.body) > MAX_CHARS,
-            "url": web_link(comment.url),
+            "url": comment.url,
         }
         for comment in thread.comments
     ]
-    changes = [(change.reference, change.title, web_link(change.url), change.state) for change in thread.changes]
-    return {"said": said, "earlier": thread.count - len(said), "assignees": thread.assignees, "changes": changes}
+    return {"said": said, "earlier": thread.count - len(said), "thread": thread}

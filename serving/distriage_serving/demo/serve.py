@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 
 from distriage.classifier import Classifier
-from distriage_serving.queue.demo.fill import demo_reports, fill
+from distriage_serving.demo.fill import demo_reports, fill
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 

@@ -33,7 +33,7 @@ class Invented:
 
 def demo_reports() -> list[Invented]:
     """Those of `distriage serve --demo`."""
-    text = resources.files("distriage_serving.queue.demo").joinpath("issues.toml").read_text(encoding="utf-8")
+    text = resources.files("distriage_serving.demo").joinpath("issues.toml").read_text(encoding="utf-8")
     return [Invented(item["age"], item["title"], item["body"].strip()) for item in tomllib.loads(text)["issues"]]
 
 
