@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from distriage.base.errors import GitHubError
 from distriage.base.times import epoch_s
 from distriage.github.history import read_history
 from distriage.past.issue import read_item
@@ -45,7 +46,12 @@ def far_away(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class OnePage:
-    """In place of `Client`: a repository with one issue."""
+    """In place of `Client`: a repository with one issue and no forms."""
+
+    api = "https://api.example.com"
+
+    def get(self, *_: object, **__: object) -> None:
+        raise GitHubError("404: Not Found")
 
     def pages(self, *_: object) -> Iterator[tuple[list[dict[str, Any]], None]]:
         yield [{**past_issue(1, "It fails", ["bug"]), "created_at": "2024-05-01T10:00:00"}], None

@@ -52,10 +52,10 @@ def test_datasets_loads_every_configuration_by_split() -> None:
     assert (len(loaded["validation"]), len(loaded["test"])) == (2386, 300)
     assert loaded["test"].features["distributed"].dtype == "bool"
     for config in card["configs"][1:]:
-        (files,) = config["data_files"]
-        found = load_dataset(str(CORPUS), config["config_name"], split=files["split"])
-        with (CORPUS / files["path"]).open(encoding="utf-8") as stream:
-            assert len(found) == sum(1 for _ in stream)
+        for files in config["data_files"]:
+            found = load_dataset(str(CORPUS), config["config_name"], split=files["split"])
+            with (CORPUS / files["path"]).open(encoding="utf-8") as stream:
+                assert len(found) == sum(1 for _ in stream)
 
 
 def test_the_card_says_whose_the_parts_are_and_under_which_licence() -> None:
