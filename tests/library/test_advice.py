@@ -176,6 +176,7 @@ def test_a_link_that_breaks_in_a_run_has_its_interface() -> None:
         ("8 张卡，只有一张卡在跑: MEMBER: 1/1", LIGHTNING, "setup-hang", "nodes error"),
         ("The job was deleted without any warning or error message.", DEEPSPEED, "worker-loss", "error"),
         ("After a failed worker is restarted, the progress is lost.", TORCH, "checkpoint-save-resume-failure", "error"),
+        ("It fails with Ray 2.5x and torch 2.x.", RAY, "runtime-hang", "framework_version"),
         ("The period is off by one error, on the GPU.", LIGHTNING, "checkpoint-save-resume-failure", "error"),
         ("8 A100 with ZeRO-3 hang on mixed data.", DEEPSPEED, "runtime-hang", "nccl"),
         ("On the GPU: /usr/bin/ld: cannot find -lcurand", DEEPSPEED, "extension-build-failure", "gpu_model"),

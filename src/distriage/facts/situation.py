@@ -172,6 +172,8 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
         stated |= {"torch", "cuda", "nccl"}
     if version_stated:
         stated.add("torch")
+    if facts.framework_version is None and _says_release(facts.framework, own):
+        stated.add("framework_version")
     if platform in _SYSTEMS:
         stated.add("os")
     return Situation(
@@ -244,6 +246,15 @@ def _states_version(library: str, words: str) -> bool:
     called = "|".join(map(re.escape, spellings))
     version = re.compile(rf"(?<!\w)(?:{called})(?:[-_][cg]pu)?{_LIBRARY_GAP}")
     return first_at(version, words, places(spellings, words)) is not None
+
+
+def _says_release(framework: str | None, own: str) -> bool:
+    """Whether the reporter states a release in any form: "Ray 2.5x", "vLLM 0.x"."""
+    project = projects().all.get(framework or "")
+    spellings = (*project.names, *project.at_home, project.name.lower()) if project else ()
+    called = "|".join(map(re.escape, spellings))
+    release = re.compile(rf"(?<![\w-])(?:{called})[ :=v]{{1,4}}\d{{1,3}}\.[\dx]")
+    return bool(spellings) and first_at(release, own, places(spellings, own)) is not None
 
 
 def _named(text: str) -> str | None:
