@@ -204,9 +204,8 @@ def test_paging_over_ten_thousand_issues_reads_an_index_and_misses_none(many: St
         assert "TEMP B-TREE" not in plan and "Sort" not in plan and "Seq Scan on issues" not in plan, plan
 
 
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)  # PostgreSQL chooses by the share of such issues
 def test_filters_by_outcome_and_by_answers_read_an_index_of_their_own(many: Store) -> None:
-    if many._engine.dialect.name != "sqlite":
-        pytest.skip("PostgreSQL chooses by the share of such issues")
     plan = explain(many, IssueFilter(outcome="suggest"), "priority", None)
     assert "verdict_axes_outcome (verdict_id=? AND outcome=? AND decided=?)" in plan, plan
     plan = explain(many, IssueFilter(status=None, needs_answer=True), "waiting", None)
