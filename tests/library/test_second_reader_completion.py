@@ -191,7 +191,9 @@ def test_a_family_stays_only_where_the_joined_label_is_of_it(same_family: bool) 
 def test_only_a_cause_that_is_given_has_its_check_at_the_top(calibrated: bool) -> None:
     first = make_verdict(axis_verdict("cause", outcome="abstain"))
     seen = Situation(
-        seen=frozenset({"hangs", "no-stacks", "python", "own-process", "ranks", "trains", "one-process-each"})
+        seen=frozenset(
+            {"hangs", "no-stacks", "python", "own-process", "ranks", "trains", "one-process-each", "branch-unknown"}
+        )
     )
     both = completed(first, {"cause": {"rank-desynchronization": 1.0}}, calibrated, situation=seen)
     symptom = both.axes["symptom"].label
