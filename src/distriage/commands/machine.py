@@ -148,7 +148,7 @@ def _by_requirements(machine: Machine) -> Iterator[Mismatch]:
 
 
 def _by_table(machine: Machine) -> Iterator[Mismatch]:
-    versions = {**machine.packages}
+    versions = dict(machine.packages)
     if machine.cuda is not None:
         versions[CUDA] = machine.cuda
         tag = "+cu" + "".join(machine.cuda.split(".")[:2])

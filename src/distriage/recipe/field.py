@@ -19,7 +19,7 @@ class _Names:
         self._unspaced = [name for name in names if not name.isascii()]
 
     def among(self, words: set[str], text: str) -> int:
-        begun = {word for word in words if word.startswith(self._beginnings)} if self._beginnings else set()
+        begun = {word for word in words if word.startswith(self._beginnings)}
         return len(words & self._whole | begun) + sum(name in text for name in self._unspaced)
 
 

@@ -24,7 +24,7 @@ from packaging.version import InvalidVersion, Version
 
 from distriage.base.disk import writing
 from distriage.base.errors import DistriageError
-from distriage.facts.compatibility.matrix import COLUMNS, RELEASES
+from distriage.facts.compatibility.matrix import COLUMNS, RELEASES, Requirement
 from distriage.facts.compatibility.requirements import PACKAGES, PYTHON, requirements_in
 from distriage.github.http_client import open_client
 
@@ -51,23 +51,11 @@ class Release(NamedTuple):
     minors: Sequence[int]
 
 
-class Row(NamedTuple):
-    """A row of the table; see `distriage.facts.compatibility.matrix`."""
-
-    package: str
-    first: str
-    last: str
-    needs: str
-    specifier: str
-    date: str
-    source: str
-
-
 @dataclass(frozen=True, slots=True)
 class Built:
     """The outcome: its rows, and the releases whose metadata could not be read."""
 
-    rows: Sequence[Row]
+    rows: Sequence[Requirement]
     unread: Sequence[str]
 
 
@@ -80,7 +68,7 @@ def build(output: Path, progress: Callable[[str, int], None]) -> Built:
     Raises:
         DistriageError: PyPI cannot be reached.
     """
-    rows = [Row(*row) for row in _pages()]
+    rows = [Requirement(*row) for row in _pages()]
     unread: list[str] = []
     with (
         open_client("PyPI cannot be reached", timeout=60, follow_redirects=True) as client,
@@ -135,13 +123,13 @@ def _version(filename: str, package: str) -> Version | None:
         return None
 
 
-def _all_releases(package: str, releases: Sequence[Release]) -> Row:
+def _all_releases(package: str, releases: Sequence[Release]) -> Requirement:
     versions = [str(one.version) for one in releases]
     history = f"https://pypi.org/project/{package}/#history"
-    return Row(package, versions[0], versions[-1], RELEASES, " ".join(versions), releases[-1].date, history)
+    return Requirement(package, versions[0], versions[-1], RELEASES, " ".join(versions), releases[-1].date, history)
 
 
-def _rows(package: str, releases: Sequence[Release], texts: Sequence[str]) -> Iterator[Row]:
+def _rows(package: str, releases: Sequence[Release], texts: Sequence[str]) -> Iterator[Requirement]:
     """One row for each run of releases with the same requirement."""
     wanted = [_wanted(package, release, text) for release, text in zip(releases, texts, strict=True)]
     for needs in sorted({name for one in wanted for name in one}):
@@ -151,7 +139,7 @@ def _rows(package: str, releases: Sequence[Release], texts: Sequence[str]) -> It
             if specifier:
                 begin, last = same[0], str(same[-1].version)
                 source = _PROJECT.format(package, begin.version)
-                yield Row(package, str(begin.version), last, needs, specifier, begin.date, source)
+                yield Requirement(package, str(begin.version), last, needs, specifier, begin.date, source)
 
 
 def _wanted(package: str, release: Release, text: str) -> dict[str, str]:
