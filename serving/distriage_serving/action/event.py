@@ -57,7 +57,7 @@ def target(repository: str, issue_number: str, event: Mapping[str, Any]) -> Issu
 
 
 def told_issue(event: Mapping[str, Any], reference: IssueReference, attempt: str) -> Mapping[str, Any] | None:
-    """The issue as the event holds it; None if it holds none, or in a later attempt, whose event is that of the first."""
+    """The issue as the event holds it; None if it holds none, or in a later attempt, which gets the same event."""
     issue = table(event, "issue")
     is_whole = all(isinstance(issue.get(name), str) for name in ("title", "state", "created_at", "updated_at"))
     return issue if is_whole and attempt == "1" and is_of(issue, reference) else None
