@@ -97,8 +97,7 @@ class PastIssues(Database):
 
     def past_repository(self, name: str) -> PastRepository | None:
         """The repository; None if its past issues are not kept."""
-        with self._session(writes=False) as session:
-            return session.scalar(select(PastRepository).where(PastRepository.name == name))
+        return self._first(select(PastRepository).where(PastRepository.name == name))
 
     def past_digests(self, repository: str, number: int | None = None) -> dict[int, str]:
         """Number -> digest of the past issues of a repository, or of one of them; none that are gone."""
@@ -114,8 +113,7 @@ class PastIssues(Database):
         wanted = select(PastRow.fingerprint).join(PastRepository, PastRepository.name == PastRow.repository)
         wanted = wanted.where(PastRow.repository == issue.repository, PastRow.number == issue.number)
         wanted = wanted.where(PastRow.digest == digest, PastRepository.model == model)
-        with self._session(writes=False) as session:
-            return session.scalar(wanted)
+        return self._first(wanted)
 
     def past_rows(self, repository: str, since: int, after: int = 0) -> list[PastRow]:
         """A page of the rows that changed after a revision, by number.
@@ -125,8 +123,7 @@ class PastIssues(Database):
         """
         wanted = select(PastRow).where(PastRow.repository == repository, PastRow.revision > since)
         wanted = wanted.where(PastRow.number > after).order_by(PastRow.number).limit(PAGE_ROWS)
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted))
+        return self._all(wanted)
 
     def put_past(self, model: str, *rows: PastRow) -> None:
         """Store the state of issues of one repository. Ignores views older than the stored one, and repositories whose
