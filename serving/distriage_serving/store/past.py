@@ -71,14 +71,12 @@ class PastState:
         updated_at: Unix time in seconds; None if it is only missing from a list. A page that shifts while it is read
             causes that too, so any later view brings the issue back.
         reason: GitHub's for closing it, or empty.
-        github_id: GitHub's own; 0 if not told.
     """
 
     issue: IssueReference
     state: Lifecycle
     updated_at: float | None
     reason: str = ""
-    github_id: int = 0
 
 
 class PastIssues(Database):
@@ -163,7 +161,7 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
         revision: Of the change; a new one if None.
     """
     this = (PastRow.repository == told.issue.repository, PastRow.number == told.issue.number)
-    columns = (PastRow.state, PastRow.closed_by, PastRow.updated_at, PastRow.github_id)
+    columns = (PastRow.state, PastRow.closed_by, PastRow.updated_at)
     known = session.execute(select(*columns).where(*this)).first()
     if known is None:
         return
@@ -177,8 +175,6 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
         reason = told.reason or known.closed_by if told.state == "closed" else ""
         if (told.state, reason) != (known.state, known.closed_by):
             values |= {"state": told.state, "closed_by": reason}
-        if told.github_id and not known.github_id:  # kept by an earlier version
-            values["github_id"] = told.github_id
     if len(values) > 1:
         values["revision"] = revision or _next_revision(session, told.issue.repository)
     session.execute(changed.values(values))
