@@ -79,6 +79,12 @@ def test_commands_are_found_in_the_docs() -> None:
     assert {"classify", "serve", "train", "backtest", "inbox", "config", "research"} <= names and len(CALLS) > 40
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_shows_the_marks_of_a_merge(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert not [line for line in lines if line.startswith(("<<<<<<< ", ">>>>>>> "))]
+
+
 @cache
 def application(build: Callable[[], typer.Typer]) -> Any:
     """A whole command line, which takes a moment to build."""
