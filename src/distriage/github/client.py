@@ -84,13 +84,12 @@ class Client:
         self._sleep = sleep
         self._now = now
         self.login = login
+        self.ahead: dict[str, Ok | None] = {}  # path -> what was read otherwise, and is not asked for; None: absent
 
     @property
     def hosts(self) -> Collection[str]:
         """Hosts of its issues' pages; empty for an API other than github.com's, which may have any."""
         return ("github.com", "www.github.com") if self.api == DEFAULT_API else ()
-
-    # ---------------------------------------------------------------- reading
 
     def get(
         self,
@@ -114,6 +113,10 @@ class Client:
             RateLimitError: the limit ends later than this client may wait.
             GitHubError: GitHub is out of reach, or fails.
         """
+        if path in self.ahead and query is None:
+            if (ahead := self.ahead[path]) is None:
+                raise NotFoundError(f"{place or f'GET {path}'}: does not exist")
+            return ahead
         key = (self._token, self.api, path, repr(query), accept)
         known = _remembered.get(key) if remember else None
         headers = {"Accept": accept, **({"If-None-Match": known.etag or ""} if known is not None else {})}
