@@ -38,7 +38,6 @@ EVERY_S: Final = 6 * 3600.0
 AT_ONCE: Final = 20  # repositories
 OVERLAP_S: Final = 3600.0  # GitHub's clock and ours, and deliveries that are still under way
 MAX_LOOKED_AT: Final = 200  # one by one, in one job
-UNKNOWN: Final = -1  # comments of an issue that an earlier Distriage stored
 
 
 def due(store: Store, look_s: float) -> list[NewJob]:
@@ -90,10 +89,7 @@ def _reconcile(
             continue
         if issue.number in known:
             state, updated_at, digest, comments = known[issue.number]
-            changed = digest != report_digest(issue.title, issue.body) or comments not in {issue.comments, UNKNOWN}
-            if comments == UNKNOWN:
-                since = None if issue.comments else issue.created_at
-                store.note_thread(IssueReference(repository, issue.number), issue.comments, issue.updated_at, since)
+            changed = digest != report_digest(issue.title, issue.body) or comments != issue.comments
             if state == "deleted" or ((changed or state != "open") and issue.updated_at >= updated_at):
                 look_at.append(issue.number)
         elif known_since is not None and issue.created_at >= known_since:

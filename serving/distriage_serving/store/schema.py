@@ -157,7 +157,7 @@ class Issue(Base):
         body: Markdown of the reporter's, hostile; not loaded by `Store.list_issues`.
         state: On GitHub.
         labels, issue_type: Names as last seen.
-        comments: How many; -1 if unknown.
+        comments: How many.
         digest: Of title and body; filled in by the store.
         priority: How much it needs a person, larger is more; see `priority.py`. Filled in by the store.
         status: People's reaction to the verdict; `open`: not looked at. Filled in by the store.

@@ -23,13 +23,13 @@ from distriage.base.errors import (
     RateLimitError,
     RefusedError,
 )
+from distriage.base.kept import Kept
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.address import DEFAULT_API, api_address, graphql_address
 from distriage.github.answer import Broken, Gone, Ok, Refused, Unchanged, Wait, is_web_page, read_answer, smaller_pages
 from distriage.github.http_client import connections
 from distriage.github.limits import Limits, OwnLimits
-from distriage.github.remembered import Remembered
 
 GRAPHQL: Final = "/graphql"  # the path of the other API, for `write`
 TIMEOUT_S: Final = 20.0
@@ -37,7 +37,7 @@ MAX_ATTEMPTS: Final = 5
 MAX_ITEMS: Final = 5000
 PAGE_ITEMS: Final = 100
 MAX_REMEMBERED: Final = 128  # answers of at most some tens of kilobytes
-_remembered: Final = Remembered(MAX_REMEMBERED)  # by the threads of a worker, which each have a client
+_remembered: Final = Kept[tuple[str, ...], Ok](MAX_REMEMBERED)  # by the threads of a worker, which each have a client
 
 
 class Client:

@@ -77,28 +77,27 @@ class NewJob:
 
 def triage_job(issue: IssueReference, installation_id: int | None) -> NewJob:
     """Look at an issue. All work on one issue waits under one key, so that no two workers touch it at once."""
-    key = f"triage:{issue.repository.lower()}#{issue.number}"
-    return NewJob(key, "triage", issue.repository, issue.number, installation_id)
+    return _issue_job("triage", issue, installation_id)
 
 
 def second_read_job(issue: IssueReference, installation_id: int | None) -> NewJob:
     """Ask the second reader about an issue, in parallel to all other work on it: it may take long."""
-    key = f"second-read:{issue.repository.lower()}#{issue.number}"
-    return NewJob(key, "second-read", issue.repository, issue.number, installation_id)
+    return _issue_job("second-read", issue, installation_id)
 
 
 def close_job(issue: IssueReference, installation_id: int | None) -> NewJob:
     """Bring GitHub in step with people's acts on an issue in the queue."""
-    return NewJob(
-        f"close:{issue.repository.lower()}#{issue.number}", "close", issue.repository, issue.number, installation_id
-    )
+    return _issue_job("close", issue, installation_id)
 
 
 def ask_job(issue: IssueReference, installation_id: int | None) -> NewJob:
     """Write the questions to an issue's author, or take them back."""
-    return NewJob(
-        f"ask:{issue.repository.lower()}#{issue.number}", "ask", issue.repository, issue.number, installation_id
-    )
+    return _issue_job("ask", issue, installation_id)
+
+
+def _issue_job(kind: str, issue: IssueReference, installation_id: int | None) -> NewJob:
+    key = f"{kind}:{issue.repository.lower()}#{issue.number}"
+    return NewJob(key, kind, issue.repository, issue.number, installation_id)
 
 
 def command_job(issue: IssueReference, installation_id: int | None, argument: CommandArgument) -> NewJob:

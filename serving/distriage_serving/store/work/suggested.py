@@ -75,16 +75,14 @@ class SuggestionRows(Database):
         """Note the outcome of a suggestion."""
         columns = SuggestionRow.__table__.columns
         this = [columns[name] == getattr(row, name) for name in _KEY]
-        with self._session(writes=True) as session:
-            session.execute(update(SuggestionRow).where(*this).values(**values))
+        self._write(update(SuggestionRow).where(*this).values(**values))
 
     def suggestions(self, issue: IssueReference) -> list[SuggestionRow]:
         """All of an issue, the oldest first."""
         wanted = select(SuggestionRow).where(
             SuggestionRow.repository == issue.repository, SuggestionRow.number == issue.number
         )
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted.where(of_this_issue(SuggestionRow)).order_by(SuggestionRow.id)))
+        return self._all(wanted.where(of_this_issue(SuggestionRow)).order_by(SuggestionRow.id))
 
     def open_suggestions(self, repository: str) -> dict[int, float]:
         """Number of each issue with pending ones -> when GitHub was last asked about it, the longest ago first."""
@@ -101,14 +99,12 @@ class SuggestionRows(Database):
         pending = exists().where(SuggestionRow.repository == Repository.name, SuggestionRow.state.in_(OPEN))
         last = func.coalesce(Repository.polled_at, 0.0)
         wanted = select(Repository).where(Repository.enabled, Repository.installation_id.is_not(None), pending)
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted.where(last <= before).order_by(last, Repository.name)))
+        return self._all(wanted.where(last <= before).order_by(last, Repository.name))
 
     def login_of(self, account: int) -> str | None:
         """Login of a person who decided on an earlier suggestion, if known."""
         wanted = select(SuggestionRow.who).where(SuggestionRow.resolved_by == account, SuggestionRow.who.is_not(None))
-        with self._session(writes=False) as session:
-            return session.scalar(wanted.order_by(SuggestionRow.id.desc()).limit(1))
+        return self._first(wanted.order_by(SuggestionRow.id.desc()).limit(1))
 
 
 def has_suggestion() -> ColumnElement[bool]:
