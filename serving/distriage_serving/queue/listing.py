@@ -62,7 +62,7 @@ class Search:
     """A person's search: one issue by its number, or words.
 
     Attributes:
-        repository: Of that issue, if given.
+        repository: That issue's, if given.
     """
 
     repository: str | None = None

@@ -145,7 +145,7 @@ class StaleError(ProblemError):
 
 
 class LoginNeededError(Exception):
-    """The request has no session."""
+    """The request lacks a session."""
 
 
 class PageRoute(APIRoute):

@@ -42,7 +42,7 @@ _ANSWER_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class OwnFeatures:
-    """What is kept of one report.
+    """The features of one report.
 
     Attributes:
         ids, counts: Hashed n-grams [features] of all views, ascending.
@@ -121,7 +121,7 @@ class Scales:
         buckets: Those that count, ascending, [words].
         idf: Their inverse document frequencies, [words].
         centre: Mean vector [width]; empty: the block is left out.
-        mean, scale: Of the log-probabilities, [axes]; empty: the block is left out.
+        mean, scale: The log-probabilities', [axes]; empty: the block is left out.
     """
 
     buckets: NDArray[np.int64]
@@ -137,8 +137,8 @@ class Scales:
         """Fit.
 
         Args:
-            views: Of the n-grams: 0 is the report as cleaned, 1 as filed; `TITLE`, `FORM`, `OPENING`.
-            dense: With the blocks of the encoder.
+            views: The n-grams': 0 is the report as cleaned, 1 as filed; `TITLE`, `FORM`, `OPENING`.
+            dense: Include the blocks of the encoder.
         """
         frequencies = np.zeros(OWN_VIEWS * HASH_BUCKETS, np.int64)
         for features in rows:
