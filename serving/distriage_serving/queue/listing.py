@@ -111,7 +111,7 @@ class Filters:
 
     @property
     def search(self) -> Search:
-        """What is looked for."""
+        """Words and number to look for."""
         return read_search(self.chosen.get("search", ""))
 
     def without(self, *keys: str) -> str:

@@ -33,7 +33,7 @@ OPENING_CHARS = 200  # of the body
 AXES_WEIGHT = 0.5  # typical length of the block of log-probabilities
 LEAST_REPORTS = 2  # that must have a bucket
 _LEAST_PROBABILITY = 1e-6
-# Of a stripped line in lower case.
+# For a stripped line in lower case.
 _HEADING = re.compile(r"#{1,6} .{1,100}|\*\*.{1,100}\*\*:?")
 _TICKED = re.compile(r"[-*] \[x\] .{3}")
 _KEY = re.compile(r"[a-z][a-z /_-]{2,40}")

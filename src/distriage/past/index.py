@@ -69,7 +69,7 @@ class Match:
 
     Attributes:
         similarity: For ordering; not a probability.
-        alike: What tells whether it is the same; only of the nearest, and only where its time and vector are known.
+        alike: Evidence that it is the same; only for the nearest, and only where its time and vector are known.
     """
 
     issue: PastIssue
