@@ -23,12 +23,12 @@ from distriage.base.errors import (
     RateLimitError,
     RefusedError,
 )
-from distriage.base.kept import Kept
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.address import DEFAULT_API, api_address, graphql_address
 from distriage.github.answer import Broken, Gone, Ok, Refused, Unchanged, Wait, is_web_page, read_answer, smaller_pages
 from distriage.github.http_client import connections
+from distriage.github.kept import Kept
 from distriage.github.limits import Limits, OwnLimits
 
 GRAPHQL: Final = "/graphql"  # the path of the other API, for `write`

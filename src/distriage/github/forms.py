@@ -10,10 +10,10 @@ from urllib.parse import quote
 import yaml
 
 from distriage.base.errors import GitHubError, NotFoundError
-from distriage.base.kept import Kept
 from distriage.base.texts import decoded
 from distriage.base.types import FormLines
 from distriage.github.client import Client
+from distriage.github.kept import Kept
 
 FOLDER: Final = ".github/ISSUE_TEMPLATE"
 KEPT_S: Final = 3600.0  # a form is rarely changed, and each look at a report needs it
