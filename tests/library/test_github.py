@@ -9,13 +9,13 @@ import httpx
 import pytest
 
 from distriage.base.errors import GitHubError, NotFoundError, RateLimitError
-from distriage.base.kept import Kept
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.address import token_of_environment
 from distriage.github.answer import Ok
 from distriage.github.client import MAX_REMEMBERED, Client
 from distriage.github.http_client import connections
+from distriage.github.kept import Kept
 from distriage.github.limits import UNSTATED_WAIT_S
 
 from support import faults

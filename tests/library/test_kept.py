@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from distriage.base.kept import Kept
+from distriage.github.kept import Kept
 
 
 def test_a_value_is_fresh_for_a_time_and_known_for_longer() -> None:

@@ -23,12 +23,12 @@ from distriage.base.errors import (
     RateLimitError,
     RefusedError,
 )
-from distriage.base.kept import Kept
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.address import DEFAULT_API, api_address, graphql_address
 from distriage.github.answer import Broken, Gone, Ok, Refused, Unchanged, Wait, is_web_page, read_answer, smaller_pages
 from distriage.github.http_client import connections
+from distriage.github.kept import Kept
 from distriage.github.limits import Limits, OwnLimits
 
 GRAPHQL: Final = "/graphql"  # the path of the other API, for `write`
@@ -214,7 +214,7 @@ class Client:
         return answer.value if answer is not None else None
 
     def pause(self, attempt: int) -> bool:
-        """Wait before another attempt, longer each time; False if there is no time left."""
+        """Wait before another attempt, longer each time; False if time is up."""
         return self._wait(min(30.0, 0.5 * 2**attempt) * random.uniform(0.5, 1.0))
 
     def _send(
@@ -274,7 +274,7 @@ class Client:
                 raise LostAnswerError(why)
             if attempt == MAX_ATTEMPTS or not self.pause(attempt):
                 raise kind(why)
-        raise AssertionError  # the loop has no end
+        raise AssertionError  # the loop never ends
 
     def _has_new_token(self) -> bool:
         renew, self._renew = self._renew, None

@@ -10,10 +10,10 @@ from urllib.parse import quote
 import yaml
 
 from distriage.base.errors import GitHubError, NotFoundError
-from distriage.base.kept import Kept
 from distriage.base.texts import decoded
 from distriage.base.types import FormLines
 from distriage.github.client import Client
+from distriage.github.kept import Kept
 
 FOLDER: Final = ".github/ISSUE_TEMPLATE"
 KEPT_S: Final = 3600.0  # a form is rarely changed, and each look at a report needs it
@@ -28,7 +28,7 @@ _kept: Final = Kept[tuple[str, str], FormLines](1000, KEPT_S)
 
 
 def form_lines(client: Client, repository: str) -> FormLines | None:
-    """The lines of a repository's forms, else of its owner's repository `.github`; None: there are none.
+    """The lines of a repository's forms, else of its owner's repository `.github`; None: neither has any.
 
     Kept for `KEPT_S` in this process. Never raises where GitHub or a file fails: a report can be read without forms.
     """

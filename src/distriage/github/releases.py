@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from distriage.base.errors import GitHubError, RateLimitError
-from distriage.base.kept import Kept
 from distriage.base.times import epoch_s
 from distriage.base.validation import Strict
+from distriage.github.kept import Kept
 
 if TYPE_CHECKING:
     from distriage.github.client import Client

@@ -7,8 +7,8 @@ from typing import Final
 
 from starlette.requests import Request
 
-from distriage.base.kept import Kept
 from distriage.base.references import IssueReference
+from distriage.github.kept import Kept
 from distriage_serving.github.app_auth import App
 from distriage_serving.github.thread.reading import Thread
 from distriage_serving.queue.login.attempts import Attempts
