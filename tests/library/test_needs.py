@@ -233,7 +233,6 @@ def test_every_need_of_a_check_is_known_and_every_known_one_is_needed() -> None:
     assert needs_of_checks() - FROM_LABELS == known - OF_QUESTIONS.keys() - {
         "trains",
         "compiler-silent",
-        "no-hang",
     }  # `training` needs the former
     assert words_of_needs().keys() <= known
 
@@ -254,6 +253,7 @@ def test_a_thing_done_or_excluded_already_is_not_wanted_again(need: str) -> None
 @pytest.mark.parametrize(
     ("text", "absent"),
     [
+        ("It fails|torch 2.8.0 works, with torch 2.7.0 it fails", "pair"),
         ("It waits|torchrun --nproc_per_node 2 train.py, CPU only, gloo", "gpu nvidia nccl"),
         ("It ends|torch 1.3.1+cpu", "gpu nvidia nccl"),
         (f"{RAY}|It ends|The raylet is gone", "gpu nccl process-group several nodes"),

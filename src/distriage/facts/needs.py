@@ -17,6 +17,7 @@ from distriage.base.texts import folded
 from distriage.base.validation import Strict
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import NCCL, PYTORCH, Projects, projects
+from distriage.facts.regressions import is_regression
 from distriage.facts.scanning import any_of, first_at, places
 from distriage.segments import Kind, Segments
 
@@ -180,7 +181,7 @@ def seen_in(
         and not ray
         and not one_process
         and (_stands(_RANKS, shown) or (torch and (facts.gpu_count or 0) > 1)),
-        "pair": bool(facts.comparisons),
+        "pair": any(map(is_regression, facts.comparisons)),
         "nodes": several_nodes,
         "gpu": gpu,
         "nvidia": gpu and platform == "nvidia",
