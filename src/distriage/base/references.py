@@ -40,6 +40,11 @@ class IssueReference:
     def __str__(self) -> str:
         return f"{self.repository}#{self.number}"
 
+    @property
+    def path(self) -> str:
+        """Where GitHub's REST API has it."""
+        return f"/repos/{self.repository}/issues/{self.number}"
+
 
 def parse_reference(text: str, hosts: Collection[str] = ()) -> IssueReference:
     """Read `owner/repo#12` or the issue's URL.
