@@ -46,6 +46,16 @@ class IssueReference:
         return f"/repos/{self.repository}/issues/{self.number}"
 
 
+def check_repository(name: str) -> None:
+    """Refuse a name that no repository has.
+
+    Raises:
+        InputError: it is not `owner/repo`.
+    """
+    if not REPOSITORY.fullmatch(name):
+        raise InputError(f"{name!r}: expected owner/repo")
+
+
 def parse_reference(text: str, hosts: Collection[str] = ()) -> IssueReference:
     """Read `owner/repo#12` or the issue's URL.
 
