@@ -122,7 +122,7 @@ class Metrics:
             self._github_left.labels(response.headers.get("x-ratelimit-resource", "core")).set(int(left))
 
     def stored(self, figures: Figures) -> None:
-        """Show what the store says; where it says nothing, because the database is gone, show no old figures."""
+        """Show the store's figures, or none while the database is gone."""
         self._stored.figures = figures
 
     def text(self) -> bytes:

@@ -44,7 +44,7 @@ def due(store: Store, look_s: float) -> list[NewJob]:
     """The repositories whose turn it is, a job each, the longest due first.
 
     Args:
-        look_s: Seconds from one look to the next. Of many repositories only their part is taken each time: a new issue
+        look_s: Seconds from one look to the next. Many repositories are taken a part at a time: a new issue
             waits behind them, and all have one rate limit.
     """
     before = store.clock() - EVERY_S

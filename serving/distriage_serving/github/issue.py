@@ -165,7 +165,7 @@ def _read(client: Client, reference: IssueReference) -> dict[str, Any]:
 
 
 def _is_untouched(issue: Mapping[str, Any]) -> bool:
-    """Whether nothing happened since an issue was filed, so that its timeline is empty: whatever does, changes
+    """Whether nothing happened since an issue was filed, so that its timeline is empty: any event changes
     `updated_at`."""
     stands_as_filed = issue.get("created_at") is not None and issue.get("created_at") == issue.get("updated_at")
     return stands_as_filed and not (issue.get("labels") or issue.get("type") or issue.get("comments"))

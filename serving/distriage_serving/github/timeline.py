@@ -43,7 +43,7 @@ class Comment:
     Attributes:
         by: We, another bot, or a person.
         who: Login; `ghost` of a deleted account.
-        association: GitHub's word for what the account is to the repository, such as `OWNER`.
+        association: GitHub's word for the account's role in the repository, such as `OWNER`.
         at: Unix time in seconds.
         body: Markdown, hostile.
         url: Its page, or empty.
@@ -105,7 +105,7 @@ def read_timeline(client: Client, issue: IssueReference, kind: Kind = "v1") -> T
     """Read an issue's timeline.
 
     Args:
-        kind: Of our comment to look for.
+        kind: That of our comment to look for.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.

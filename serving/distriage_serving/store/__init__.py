@@ -1,4 +1,4 @@
-"""What is remembered: deliveries, jobs, repositories, issues, verdicts of the model and reviews of people, in SQLite
+"""The bot's memory: deliveries, jobs, repositories, issues, verdicts of the model and reviews of people, in SQLite
 or PostgreSQL.
 
 Every method is one short transaction, or part of `Store.transaction`; any of them raises `UnavailableError` when the

@@ -69,7 +69,7 @@ class Act(Base):
 
     @property
     def reference(self) -> IssueReference:
-        """Of which issue."""
+        """Its issue."""
         return IssueReference(self.repository, self.number)
 
 
@@ -158,7 +158,7 @@ def answer_of(acts: Sequence[Act]) -> str:
     """All that the author said since the first standing question, Markdown and hostile.
 
     Args:
-        acts: Of one issue, the newest first.
+        acts: One issue's, the newest first.
     """
     asked = (act for act in reversed(acts) if act.what == ASK and act.undone_at is None)
     return next((act.answer for act in asked if act.answer), "")

@@ -52,7 +52,7 @@ class Issues(Database):
     """The store's part for issues."""
 
     def save_issue(self, issue: Issue) -> None:
-        """Insert an issue, or update what GitHub says of it; a view older than the one stored changes nothing, unless
+        """Insert an issue, or update it from GitHub; a view older than the one stored changes nothing, unless
         that one is deleted: of a repository's deletion may be heard late. One filed later takes the place of the one
         stored and its verdicts: its repository was deleted and made anew.
         """

@@ -40,9 +40,9 @@ class PastRow(Base):
         state: `open` or `closed`.
         closed_by: GitHub's reason, or empty.
         updated_at: The issue's on GitHub.
-        digest: Of title and body.
+        digest: That of title and body.
         fingerprint: From `distriage.past.packed`; None if the issue is gone.
-        revision: Of the repository at the row's last change; filled in by the store.
+        revision: The repository's at the row's last change; filled in by the store.
         github_id: GitHub's own; 0 if unknown.
     """
 
@@ -158,7 +158,7 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
     """Note the state of an issue, if it is kept; older news changes nothing, unless the issue is gone.
 
     Args:
-        revision: Of the change; a new one if None.
+        revision: The change's; a new one if None.
     """
     this = (PastRow.repository == told.issue.repository, PastRow.number == told.issue.number)
     columns = (PastRow.state, PastRow.closed_by, PastRow.updated_at)

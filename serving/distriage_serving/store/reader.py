@@ -17,7 +17,7 @@ class ReaderAnswer(Base):
     Attributes:
         model: The first reader, whose scores the question was based on.
         shares: A JSON object: axis -> list of [label or None, share]; empty without an answer.
-        note: Why there is no answer.
+        note: Why an answer is missing.
     """
 
     __tablename__ = "readings"

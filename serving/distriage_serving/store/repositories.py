@@ -25,7 +25,7 @@ class Repositories(Database):
         """Set columns of a repository, known or not; others keep their values.
 
         Args:
-            values: Of the columns of `Repository`.
+            values: By the columns of `Repository`.
         """
         with self._session(writes=True) as session:
             new = insert(session, Repository).values(values_of(Repository(name=name, display_name=name)) | values)

@@ -32,7 +32,7 @@ def review_of(
 
     Args:
         said: The verdict, if there is one.
-        predicted: The reviewed label, if not the verdict's; it has no probability then.
+        predicted: The reviewed label, if not the verdict's; it then lacks a probability.
     """
     who, how, at = by
     verdict = said.verdict if isinstance(said, StoredVerdict) else said

@@ -214,7 +214,7 @@ class Client:
         return answer.value if answer is not None else None
 
     def pause(self, attempt: int) -> bool:
-        """Wait before another attempt, longer each time; False if there is no time left."""
+        """Wait before another attempt, longer each time; False if time is up."""
         return self._wait(min(30.0, 0.5 * 2**attempt) * random.uniform(0.5, 1.0))
 
     def _send(
@@ -274,7 +274,7 @@ class Client:
                 raise LostAnswerError(why)
             if attempt == MAX_ATTEMPTS or not self.pause(attempt):
                 raise kind(why)
-        raise AssertionError  # the loop has no end
+        raise AssertionError  # the loop never ends
 
     def _has_new_token(self) -> bool:
         renew, self._renew = self._renew, None

@@ -28,7 +28,7 @@ _kept: Final = Kept[tuple[str, str], FormLines](1000, KEPT_S)
 
 
 def form_lines(client: Client, repository: str) -> FormLines | None:
-    """The lines of a repository's forms, else of its owner's repository `.github`; None: there are none.
+    """The lines of a repository's forms, else of its owner's repository `.github`; None: neither has any.
 
     Kept for `KEPT_S` in this process. Never raises where GitHub or a file fails: a report can be read without forms.
     """

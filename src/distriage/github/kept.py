@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 
 
 class Kept(Generic[Key, Value]):
-    """The latest values by their keys, at most so many; then the oldest goes first.
+    """The latest values by their keys, up to a number; beyond it the oldest goes first.
 
     Attributes:
         clock: Seconds; for tests.

@@ -42,7 +42,7 @@ class EndpointSettings:
     Attributes:
         url: Base URL, with `/v1` if the server has it.
         key: Sent as a bearer token, unless empty.
-        timeout_s: Of one request, from connecting to the last byte.
+        timeout_s: For one request, from connecting to the last byte.
     """
 
     url: str

@@ -41,7 +41,7 @@ _SYSTEM = (
 
 @dataclass(frozen=True, slots=True)
 class ReaderRequest:
-    """What is sent for one report, and how to read the answer.
+    """One report's request, and how to read the answer.
 
     Attributes:
         codes: Axis -> code -> label; None is "none of these".

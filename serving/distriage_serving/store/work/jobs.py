@@ -23,7 +23,7 @@ class _Argument(BaseModel):
 
 
 class CommandArgument(_Argument):
-    """Of a job `command`.
+    """For a job `command`.
 
     Attributes:
         comment: GitHub's id of the comment.
@@ -41,7 +41,7 @@ class CommandArgument(_Argument):
 
 
 class CheckArgument(_Argument):
-    """Of a job `check`.
+    """For a job `check`.
 
     Attributes:
         head, base: Commits: a pull request's last one, and its starting point.
@@ -70,7 +70,7 @@ class NewJob:
 
     @property
     def lane(self) -> str:
-        """Of the jobs of one lane, one is worked on at a time: those that touch an issue on GitHub, or one key's."""
+        """One job of a lane is worked on at a time: those that touch an issue on GitHub, or one key's."""
         is_of_issue = self.issue is not None and self.kind != "second-read"
         return f"{self.repository.lower()}#{self.issue}" if is_of_issue else self.key
 

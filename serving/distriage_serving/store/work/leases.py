@@ -57,7 +57,7 @@ class WorkStore(Database):
 
         Args:
             due_at: Not before; now if None. A waiting job keeps its back-off if that ends later.
-            since: When what asks for it came in; now if None.
+            since: When the request for it came in; now if None.
         """
         now = self.clock()
         job = Job(

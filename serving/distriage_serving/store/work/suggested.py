@@ -1,4 +1,4 @@
-"""Changes that are suggested on GitHub, and what became of them."""
+"""Changes that are suggested on GitHub, and their fates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SuggestionRow(Base):
             `applied`: set without asking; `ended`: withdrawn by GitHub or by us.
         held: It was to be set, and GitHub asks a person first.
         github_id: None until known.
-        event_id: Of the approval in the timeline.
+        event_id: The approval's in the timeline.
         resolved_by, who: The account that decided: GitHub's id, and its login.
         polled_at: When GitHub was last asked for its state.
     """
@@ -92,7 +92,7 @@ class SuggestionRows(Database):
             .order_by(SuggestionRow.polled_at)
         )
         with self._session(writes=False) as session:
-            return {number: at for number, at in session.execute(wanted)}  # noqa: C416  # rows are no pairs to mypy
+            return {number: at for number, at in session.execute(wanted)}  # noqa: C416  # mypy does not see pairs in rows
 
     def repositories_to_poll(self, before: float) -> list[Repository]:
         """Repositories with pending suggestions that nobody was asked about since then, the longest ago first."""
