@@ -290,6 +290,10 @@ def test_what_is_not_there_is_not_seen(text: str, absent: str) -> None:
         "It blocks|We should fix this by skipping such requests.",
         "It blocks|The cause of the problem is aa91193.",
         "It blocks|The culprit is the last change of the sampler.",
+        "It is nan|A quick fix below gives 0.",
+        "It is idle|I figured the source of it and propose some modifications.",
+        "The state stays ALIVE|This is just for tracking.",
+        "Do not reset CUDA_VISIBLE_DEVICES in runner.py|It keeps users from choosing a card.",
     ],
 )
 def test_who_says_how_it_comes_about_explains_it(text: str) -> None:
@@ -302,6 +306,8 @@ def test_who_says_how_it_comes_about_explains_it(text: str) -> None:
         "It hangs|With `neat_packing: true` and `flash_attn: fa2` it hangs at step 1.",
         "It hangs|Any idea what might fix it? Nothing I tried would fix this.",
         "It crashes|No idea why, it worked since May.",
+        "Make fails for the extension|It ends in an error.",
+        "Do not reset the state|KeyError: 1\n```\nKeyError: 1\n```",
     ],
 )
 def test_who_does_not_know_explains_nothing(text: str) -> None:

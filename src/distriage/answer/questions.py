@@ -45,6 +45,7 @@ _INLINE_COMMAND: Final = re.compile(
     r"|(?m:^[ >$]{0,4}(?:sudo )?(?:python3?|bash|sh|torchrun|mpirun|srun|deepspeed|accelerate|ray|docker|\./)"
     r"[ \w][^\n]{3})"
 )
+_STARTS_PROCESSES: Final = re.compile(r"\bmultiprocessing as mp\b|\bmp\.(?:spawn|Process)\(|\bProcess\(target=")
 # A message between quotes, behind the word that announces it.
 QUOTED_ERROR: Final = re.compile(
     r"(?i:error|exception|raises?|fails with|crash\w{0,3} with|says?)\W{1,4}[\"“`'][^\"”`'\n]{20}"
@@ -122,6 +123,8 @@ def _shows_command(segments: Segments, *, serving: bool) -> bool:
     """Whether a report shows how the failing program is started, of a server the script that starts it."""
     if segments.of(Kind.COMMAND) or (serving and segments.of(Kind.SOURCE)):
         return True
+    if any(_STARTS_PROCESSES.search(segment.text) for segment in segments.of(Kind.SOURCE, Kind.PROSE, Kind.FORM)):
+        return True
     return any(_INLINE_COMMAND.search(segment.text) for segment in segments.of(Kind.TITLE, Kind.PROSE, Kind.FORM))
 
 
@@ -169,16 +172,16 @@ def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], s
     subjects, seen = situation.subjects, situation.seen
     means = meanings(likely.values())
     image = "container" in subjects and "build" in means  # it tells
+    # No kernel failed: a check of its own, or an index.
+    checked = seen & {"index-range", "wants-release", "link-fails"} or ("abort" in seen and "kernel-fault" not in seen)
     if fact == "torch":
         return (
             facts.framework in projects().all.keys() - {PYTORCH, *projects().parts}
             and situation.torch
             and not situation.serving
-            and not (image or seen & {"pair", "store-barrier"})  # a server runs with one release only
+            and not (image or checked or seen & {"pair", "store-barrier"})  # a server runs with one release only
             and ("install" not in means or "pytorch" in subjects)
         )
-    # No kernel failed: a check of its own, or an index.
-    checked = seen & {"index-range", "wants-release", "link-fails"} or ("abort" in seen and "kernel-fault" not in seen)
     if fact == "cuda":
         return "cuda" in subjects and not (image or checked) and facts.rocm is None
     alone = (DISTRIBUTED in likely and likely[DISTRIBUTED].id == "false") or seen & {"pickling", "alone"}

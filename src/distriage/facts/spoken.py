@@ -94,7 +94,8 @@ _BRANCH_ALONE = re.compile(r"(?:\A|\n)(?:main|master|nightly)(?:,[^\n]{0,30})?[ 
 _NO_ERROR = (
     ("silent", "no ", "without ", "n't ", "not "),
     re.compile(
-        r"silent|(?:(?<!\w)no|without)(?: any| an)?(?: warnings?(?: or|,))? (?:error|exception|traceback)"
+        r"silent|(?:(?<!\w)no|without)(?: any| an)?(?: further| other| more)?(?: warnings?(?: or|,))?"
+        r" (?:error|exception|traceback)"
         r"|not? any error|n[o']t (?:raise|throw|fail)"
     ),
 )
