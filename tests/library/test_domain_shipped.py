@@ -142,7 +142,7 @@ def test_a_listing_of_the_environment_lets_no_report_of_other_software_pass(
     """When its words counted for the field, 50 of 120 reports of brokers and databases passed with one."""
     body = (
         "Since a failover of our message broker two of five nodes think that they lead the partition. Clients of the"
-        " third get `connection refused`, and the log says `timed out waiting for the quorum`. A restart helps for an hour."
+        " third get `connection refused`, and the log says `timed out waiting for the quorum`. Restarts help briefly."
     )
     printed = f"```\n{listing.read_text(encoding='utf-8')}\n```"
     assert not shipped_classifier.classify(

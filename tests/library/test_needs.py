@@ -195,7 +195,6 @@ UNMET = {
     "not-looked-up": "It fails|That class first appears in 0.7.0",
     "values-unshown": "It fails|32 heads must be divisible by 3",
     "tools-found": "It fails|Ninja is required",
-    "no-p2p": "It waits|in batch_isend_irecv",
     "ram-unmeasured": "It fails|I recorded the RAM",
     "pod-unread": "It ends|The pod was OOMKilled",
     "operands-unshown": "It fails|The size of tensor a (2) must match",

@@ -39,13 +39,6 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
         re.compile(r"notebook|jupyter|colab|(?<!dgx[ _-])spark"),  # a DGX Spark is a machine
     ),
     "container": (("docker",), None),
-    "pytorch": (  # or native code that may need it
-        ("torch", "pytorch", "cuda", "undefined symbol", ".so"),
-        re.compile(
-            r"torch(?:(?<![\w/.]torch)|(?<=packages/torch))(?![ _-]?lightning|\w)|pytorch(?![ _-]?lightning)|cuda"
-            r"|undefined symbol|\.so(?!\w)"
-        ),
-    ),
     "error": (
         (
             *(
