@@ -71,7 +71,8 @@ def with_slash(request: Request) -> Response:
 @router.get("")
 def queue(request: Request) -> Response:
     """The list."""
-    return _list_page(Visit(request), request)
+    with Visit.reading(request) as visit:
+        return _list_page(visit, request)
 
 
 def _list_page(visit: Visit, request: Request) -> Response:
@@ -130,7 +131,9 @@ def _list_page(visit: Visit, request: Request) -> Response:
 
 
 def _count(visit: Visit, chosen: IssueFilter, page: Page, query: QueryParams) -> int:
-    """Issues of the list; they are not searched a second time if all of them are shown."""
+    """Issues of the list; they are not searched a second time if they were counted, or all of them are shown."""
+    if page.count is not None:
+        return page.count
     whole = page.next is None and not query.get("after")
     return len(page.items) if whole else visit.store.count_issues(chosen)
 
@@ -151,7 +154,12 @@ async def issue_page(request: Request, owner: str, name: str, number: int) -> Re
     """One issue. With `evidence` the lines that carried the verdict are marked at once, which takes a moment."""
     looked = await run_in_threadpool(look_up, request, f"{owner}/{name}", number)
     explained = await looked.explain() if "evidence" in request.query_params else None
-    return await run_in_threadpool(_issue_page, looked, request, explained)
+
+    def page() -> Response:
+        with looked.visit.store.reading():
+            return _issue_page(looked, request, explained)
+
+    return await run_in_threadpool(page)
 
 
 @router.get("/{owner}/{name}/{number:issue}/evidence")

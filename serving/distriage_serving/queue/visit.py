@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Self
+
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
@@ -11,7 +16,7 @@ from distriage_serving.queue.listing import Field, Filters, display_name, read_f
 from distriage_serving.queue.login.routes import session_of
 from distriage_serving.queue.login.sessions import Fields, Session, check_form
 from distriage_serving.queue.pages import StaleError, page_of
-from distriage_serving.store import Issue, IssueFilter, Store, StoredVerdict
+from distriage_serving.store import Issue, IssueFilter, Repository, Store, StoredVerdict
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.rooms import rooms
 
@@ -28,22 +33,30 @@ class Visit:
                 again = page_of(request, fields.get("query", [""])[0][:2000])
                 happened = "The form is older than your login or was not sent from this page; load the page again."
                 raise StaleError(happened, again, error.status, error.code) from None
-        store, self.engine = rooms(request).store, rooms(request).engine
-        assert store is not None  # there would be no queue
-        self.store: Store = store
+        self.store, self.engine = _store(request), rooms(request).engine
         self.taxonomy: Taxonomy = self.engine.bundle.taxonomy
         self.decisions = Decisions(self.store, self.session)
+
+    @classmethod
+    @contextmanager
+    def reading(cls, request: Request) -> Iterator[Self]:
+        """A request that writes nothing, in one transaction."""
+        with _store(request).reading():
+            yield cls(request)
 
     @property
     def seen(self) -> tuple[str, ...] | None:
         """The repositories that this person sees; all if None."""
         return self.session.repositories
 
+    @cached_property
+    def _known(self) -> dict[str, Repository]:
+        """The same, for those in the store."""
+        return {known.name: known for known in self.store.list_repositories() if self.session.sees(known.name)}
+
     def repositories(self) -> dict[str, str]:
-        """The same, for those in the store: name -> as GitHub writes it."""
-        return {
-            known.name: known.display_name for known in self.store.list_repositories() if self.session.sees(known.name)
-        }
+        """The same: name -> as GitHub writes it."""
+        return {name: known.display_name for name, known in self._known.items()}
 
     def filters(self, query: QueryParams) -> tuple[Filters, list[Field]]:
         """The filters of an address; `ProblemError` (400) for values that no field holds."""
@@ -59,16 +72,11 @@ class Visit:
 
     def spelled(self, repository: str, number: int) -> str:
         """An issue's name, as GitHub writes it."""
-        known = self.store.get_repository(repository)
-        return f"{repository if known is None else known.display_name}#{number}"
+        return f"{self.repositories().get(repository.lower(), repository)}#{number}"
 
     def reaches(self, repository: str | None = None) -> bool:
         """Whether the App is on a repository (on any visible one if None), so that decisions and acts reach GitHub."""
-        return any(
-            known.has_app
-            for known in self.store.list_repositories()
-            if self.session.sees(known.name) and repository in {None, known.name}
-        )
+        return any(known.has_app for name, known in self._known.items() if repository in {None, name})
 
     def warnings(self, repository: str | None = None) -> list[tuple[str, str]]:
         """Repositories whose configuration cannot be read, and why: nothing is labelled there meanwhile.
@@ -78,11 +86,8 @@ class Visit:
         """
         return [
             (known.display_name, known.config_error)
-            for known in self.store.list_repositories()
-            if known.config_error is not None
-            and known.enabled
-            and self.session.sees(known.name)
-            and repository in {None, known.name}
+            for name, known in self._known.items()
+            if known.config_error is not None and known.enabled and repository in {None, name}
         ]
 
     def issue_at(self, key: str) -> Issue | None:
@@ -99,3 +104,9 @@ class Visit:
         if issue is None:
             raise ProblemError(404, "not-found", "no such issue in the repositories that you may triage")
         return issue, self.store.latest_verdict(repository, number)
+
+
+def _store(request: Request) -> Store:
+    store = rooms(request).store
+    assert store is not None  # there would be no queue
+    return store

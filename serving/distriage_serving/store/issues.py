@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, case, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, case, delete, func, null, or_, select, tuple_, update
 from sqlalchemy.orm import defer
 
 from distriage.base.references import IssueReference
@@ -151,7 +151,13 @@ class Issues(Database):
             return session.scalar(wanted.with_for_update(key_share=True) if lock else wanted)
 
     def list_issues(
-        self, filtered: IssueFilter | None = None, sort: Sort = "priority", after: str | None = None, limit: int = 50
+        self,
+        filtered: IssueFilter | None = None,
+        sort: Sort = "priority",
+        after: str | None = None,
+        limit: int = 50,
+        *,
+        counted: bool = False,
     ) -> Page:
         """A part of the list of issues, one read of an index.
 
@@ -159,21 +165,27 @@ class Issues(Database):
             sort: `priority`: most in need of a person first; `newest`, `oldest`: by creation; `waiting`: whose author
                 waits the longest first.
             after: `Page.next` of the previous part.
+            counted: Count the rest of the list in the same read, which then does not end early.
 
         Raises:
             InputError: `after` is not a cursor of this order.
         """
+        key, found = (Issue.repository, Issue.number), (filtered or IssueFilter()).conditions()
+        if counted:
+            count = func.count().over().label("count")
+            part = in_order(select(*key, count).where(*found), sort, after).limit(limit + 1).subquery()
+            found, after = [tuple_(*key) == tuple_(part.c.repository, part.c.number)], None
         joined = (
-            select(Issue, StoredVerdict)
+            select(Issue, StoredVerdict, part.c.count if counted else null())
             .outerjoin(StoredVerdict, StoredVerdict.id == Issue.verdict_id)
             .options(defer(Issue.body))
         )
-        wanted = in_order(joined.where(*(filtered or IssueFilter()).conditions()), sort, after).limit(limit + 1)
+        wanted = in_order(joined.where(*found), sort, after).limit(limit + 1)
         with self._session(writes=False) as session:
-            items: list[tuple[Issue, StoredVerdict | None]] = [
-                (issue, stored) for issue, stored in session.execute(wanted)
-            ]
-        return Page(items[:limit], cursor(items[limit - 1][0], sort) if len(items) > limit else None)
+            rows = session.execute(wanted).all()
+        items: list[tuple[Issue, StoredVerdict | None]] = [(issue, stored) for issue, stored, _ in rows[:limit]]
+        total = (rows[0][2] if rows else 0) if counted else None
+        return Page(items, cursor(items[-1][0], sort) if len(rows) > limit else None, total)
 
     def neighbours(
         self, issue: Issue, filtered: IssueFilter | None = None, sort: Sort = "priority"

@@ -140,10 +140,12 @@ class Page:
     Attributes:
         items: Issues without their bodies, each with its latest verdict.
         next: Cursor of the next part; None after the last.
+        count: From the cursor to the end of the list, if that was asked for.
     """
 
     items: list[tuple[Issue, StoredVerdict | None]]
     next: str | None
+    count: int | None = None
 
 
 def in_order(query: Select[*Columns], sort: Sort, after: str | None, *, backwards: bool = False) -> Select[*Columns]:

@@ -59,13 +59,15 @@ def part_of_list(visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryPara
         return at is not None and (at <= place if sort in ASCENDING else at >= place)
 
     items: list[tuple[Issue, StoredVerdict | None]] = []
+    count = None
     try:
         while True:
-            page = visit.store.list_issues(chosen, sort, after, PAGE_ISSUES)
+            counted = bool(chosen.words) and after is None  # a search reads every report, and so only once
+            page = visit.store.list_issues(chosen, sort, after, PAGE_ISSUES, counted=counted)
             items += page.items
-            after = page.next
+            after, count = page.next, count if page.count is None else page.count
             place = next((row for row, (issue, _) in enumerate(items) if reached(issue)), None)
             if at is None or place is not None or after is None or len(items) >= MOST_SHOWN:
-                return Page(items, after), place
+                return Page(items, after, count), place
     except InputError as error:
         raise ProblemError(400, "bad-request", str(error)) from None
