@@ -65,6 +65,11 @@ def calls() -> list[tuple[str, tuple[str, ...]]]:
 CALLS = calls()
 
 
+def test_no_page_holds_both_sides_of_a_merge() -> None:
+    marked = [path.name for path in PAGES if re.search(r"^(<{7}|>{7}) ", path.read_text(encoding="utf-8"), re.M)]
+    assert marked == []
+
+
 def test_commands_are_found_in_the_docs() -> None:
     assert commands_in("A=1 distriage x -y 'a b' | tee z && distriage --q > f # distriage no") == [
         ["x", "-y", "a b"],
@@ -72,6 +77,12 @@ def test_commands_are_found_in_the_docs() -> None:
     ]
     names = {call[0] for _, call in CALLS if call}
     assert {"classify", "serve", "train", "backtest", "inbox", "config", "research"} <= names and len(CALLS) > 40
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_shows_the_marks_of_a_merge(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert not [line for line in lines if line.startswith(("<<<<<<< ", ">>>>>>> "))]
 
 
 @cache

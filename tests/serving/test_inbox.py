@@ -70,10 +70,10 @@ def test_inbox_puts_dead_letters_away(database: Store, command: Command) -> None
 )
 def test_what_no_server_is_leaves_an_older_database_as_it_is(database: Store, command: Command, call: str) -> None:
     with database._session(writes=True) as session:
-        session.execute(sql("UPDATE alembic_version SET version_num = '0007'"))
-    assert_one_line(command(*call.split()), f"is at revision 0007, older than {newest_revision()}", "`distriage serve`")
+        session.execute(sql("UPDATE alembic_version SET version_num = '0001'"))
+    assert_one_line(command(*call.split()), f"is at revision 0001, older than {newest_revision()}", "`distriage serve`")
     with database._session(writes=False) as session:
-        assert session.scalar(sql("SELECT version_num FROM alembic_version")) == "0007"
+        assert session.scalar(sql("SELECT version_num FROM alembic_version")) == "0001"
 
 
 def test_inbox_makes_no_database_in_a_wrong_folder(

@@ -14,19 +14,12 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, create_engine, make_url, text
+from sqlalchemy import Connection, create_engine, inspect, make_url, text
 
-from distriage.answer.verdict import Verdict
 from distriage.base.errors import ConfigError
-from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.store import (
-    NOBODY_WAITS,
-    IssueFilter,
-    Job,
     NewJob,
-    Review,
     Store,
-    StoredVerdict,
     UnavailableError,
     database,
 )
@@ -37,84 +30,12 @@ from distriage_serving.store.schema import Base
 from support import store_worker
 from support.checkout import REPOSITORY
 from support.crash_worker import forkserver
-from support.databases import NOW, fresh_postgresql
-from support.verdicts import axis_verdict, make_verdict
+from support.databases import fresh_postgresql
 from support.waiting import WAIT_S
 
-FIRST_ROWS: dict[str, dict[str, object]] = {
-    "repositories": {
-        "name": "o/r",
-        "display_name": "O/R",
-        "installation_id": 7,
-        "enabled": True,
-        "config": "null",
-        "seen_at": 0.0,
-    },
-    "issues": {
-        "repository": "o/r",
-        "number": 3,
-        "title": "It hangs",
-        "body": "",
-        "author": "x",
-        "url": "",
-        "state": "open",
-        "is_bot": False,
-        "labels": '["bug"]',
-        "created_at": 1.0,
-        "updated_at": 2.0,
-        "digest": "",
-        "needs": 2.5,
-        "status": "corrected",
-        "prediction_id": 1,
-    },
-    "predictions": {
-        "repository": "o/r",
-        "number": 3,
-        "model": "m",
-        "taxonomy_version": "1",
-        "digest": "",
-        "verdict": "VERDICT",
-        "plan": '{"labels": ["a"]}',
-        "made_at": 1.0,
-        "week_at": 0,
-    },
-    "prediction_axes": {
-        "prediction_id": 1,
-        "axis": "symptom",
-        "label": "runtime-hang",
-        "probability": 0.9,
-        "outcome": "apply",
-    },
-    "verdicts": {
-        "repository": "o/r",
-        "number": 3,
-        "axis": "symptom",
-        "label": "setup-hang",
-        "prediction_id": 1,
-        "who": "x",
-        "how": "queue",
-        "at": 9.0,
-        "note": "",
-    },
-    "jobs": {
-        "key": "triage:o/r#3",
-        "lane": "o/r#3",
-        "kind": "verdict",
-        "argument": "null",
-        "created_at": 1.0,
-        "repository": "o/r",
-        "issue": 3,
-        "state": "waiting",
-        "attempts": 0,
-        "due_at": 1.0,
-    },
-}
-
-
-def first_verdict(verdict: Verdict) -> str:
-    """A verdict as 0001 had it: what it says today, without what it did not say then."""
-    since = {"checks", "in_domain", "domain_probability", "known_problems"}
-    return verdict.model_dump_json(exclude=since)
+INSERT = (
+    "INSERT INTO repositories (name, display_name, enabled, config, labels) VALUES ('o/r', 'O/R', TRUE, 'null', 'null')"
+)
 
 
 def upgrade(connection: Connection, revision: str) -> None:
@@ -139,77 +60,29 @@ def test_migrations_make_the_tables_of_the_schema_and_run_once(database_url: str
     with Store.open(database_url) as first, first._session(writes=True) as session:
         context = MigrationContext.configure(session.connection(), opts={"compare_type": True})
         assert compare_metadata(context, Base.metadata) == []
-        session.execute(
-            text("INSERT INTO repositories (name, display_name, enabled, config) VALUES ('o/r', 'O/R', TRUE, 'null')")
-        )
+        session.execute(text(INSERT))
     with Store.open(database_url) as second:
         assert [repository.name for repository in second.list_repositories()] == ["o/r"]
 
 
-def write_first(database_url: str, *more: tuple[str, dict[str, object]]) -> Verdict:
-    """`FIRST_ROWS` and more rows, written at revision 0001; the verdict among them."""
+def write_first(database_url: str) -> None:
+    """A repository in the tables of revision 0001."""
     address = make_url(database_url)
     if address.get_backend_name() == "postgresql":
         address = address.set(drivername="postgresql+psycopg")
     engine = create_engine(address)
-    verdict = make_verdict(axis_verdict("symptom", "runtime-hang"))
     with engine.begin() as connection:
         upgrade(connection, "0001")
-        for table, values in (*FIRST_ROWS.items(), *more):
-            names = ", ".join(values)
-            connection.execute(
-                text(f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{name}' for name in values)})"),
-                {name: first_verdict(verdict) if value == "VERDICT" else value for name, value in values.items()},
-            )
+        connection.execute(text(INSERT))
     engine.dispose()
-    return verdict
 
 
-def test_the_filters_of_an_older_database_follow_the_kind_that_a_person_chose(database_url: str) -> None:
-    kind = ("verdicts", {**FIRST_ROWS["verdicts"], "axis": "kind", "label": "question"})
-    write_first(database_url, ("prediction_axes", {**FIRST_ROWS["prediction_axes"], "axis": "kind"}), kind)
-    with Store.open(database_url) as store:
-        for symptom, count in (("setup-hang", 0), ("", 1)):
-            assert store.count_issues(IssueFilter(status=None, labels={"symptom": symptom})) == count
-        assert not store.count_issues(IssueFilter(status=None, outcome="apply"))
-
-
-def test_a_database_of_the_first_tables_keeps_all_that_is_in_it(database_url: str) -> None:
-    """Written at revision 0001, read with the tables of today."""
-    verdict = write_first(database_url)
-    with Store.open(database_url, lambda: NOW) as store:
-        repository = store.get_repository("o/r")
-        assert repository is not None and (repository.display_name, repository.installation_id) == ("O/R", 7)
-        issue, stored = store.get_issue("o/r", 3), store.latest_verdict("o/r", 3)
-        assert issue is not None and stored is not None
-        assert (issue.priority, issue.status, issue.verdict_id, issue.labels) == (2.5, "corrected", 1, ["bug"])
-        assert (issue.comments, issue.waits_since) == (-1, NOBODY_WAITS)  # its thread was never read
-        assert stored.verdict == verdict.model_copy(update={"checks": []}) and stored.plan == {"labels": ["a"]}
-        assert [
-            row.verdict_id
-            for row in store.list_issues(IssueFilter(status=None, labels={"symptom": "setup-hang"})).items[0][:1]
-        ] == [1]  # what the person decided
-        (review,) = store.reviews()
-        assert (review.label, review.who, review.how, review.at, review.verdict_id) == (
-            "setup-hang",
-            "x",
-            "queue",
-            9.0,
-            1,
-        )
-        store.undo_reviews(review.id)
-        store.add_reviews(Review(repository="o/r", number=3, axis="stage", label=None, who="y", how="queue", at=1.0))
-        (job,) = store.lease(Job, "me", 60.0)
-        assert (job.kind, job.issue, job.key) == ("triage", 3, "triage:o/r#3")
-        assert (
-            store.save_verdict(
-                StoredVerdict(
-                    repository="o/r", number=3, model="m", taxonomy_version="1", digest="", verdict=verdict, made_at=NOW
-                ),
-                default_taxonomy(),
-            )
-            == 2
-        )
+def test_an_upgrade_brings_what_is_new_and_keeps_all_that_is_there(database_url: str) -> None:
+    write_first(database_url)
+    with Store.open(database_url) as store, store._session(writes=False) as session:
+        found = {index["name"] for index in inspect(session.connection()).get_indexes("issues")}
+        assert "issues_answered" in found
+        assert [repository.display_name for repository in store.list_repositories()] == ["O/R"]
 
 
 @pytest.mark.slow
@@ -236,7 +109,7 @@ def test_an_upgrade_waits_for_an_older_version_and_refuses_to_pull_the_tables_fr
         with pytest.raises(ConfigError, match=r"is at revision 0001, and an older Distriage works on it; stop all"):
             Store.open(database_url, patience_s=0)
         with older._session(writes=False) as session:
-            assert session.scalar(text("SELECT count(*) FROM predictions")) == 1  # a table of that version
+            assert session.scalar(text("SELECT version_num FROM alembic_version")) == "0001"
         ending = threading.Timer(1.0, older.close)
         ending.start()
         with Store.open(database_url, patience_s=WAIT_S) as store:
@@ -259,13 +132,13 @@ def test_manifest_compose_and_guide_stop_the_old_version_first() -> None:
 def test_a_newer_database_is_refused_and_left_as_it_is(database_url: str) -> None:
     with Store.open(database_url) as store, store.transaction(), store._session(writes=True) as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    refused(database_url, "is at revision 9999, which a newer Distriage made; this one knows up to 0014")
+    refused(database_url, "is at revision 9999, which a newer Distriage made; this one knows up to 0002")
 
 
 def test_an_older_database_is_left_as_it_is_where_no_server_starts(database_url: str) -> None:
     with Store.open(database_url, upgrades=False) as store, store._session(writes=True) as session:  # made, if empty
-        session.execute(text("UPDATE alembic_version SET version_num = '0007'"))
-    with pytest.raises(ConfigError, match=r"is at revision 0007, older than 0014.*`distriage serve`") as error:
+        session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    with pytest.raises(ConfigError, match=r"is at revision 0001, older than 0002.*`distriage serve`") as error:
         Store.open(database_url, upgrades=False)
     assert "\n" not in str(error.value)
     with pytest.raises(ConfigError, match=r"already exists|duplicate column"):

@@ -13,6 +13,7 @@ from sqlalchemy.orm.exc import DetachedInstanceError
 
 from distriage.base.errors import InputError
 from distriage_serving.store import (
+    NOBODY_WAITS,
     Issue,
     IssueFilter,
     Sort,
@@ -146,6 +147,7 @@ def many(store: Store) -> Iterator[Store]:
     seen = {"title": "'t'", "body": "'b'", "author": "'a'", "url": "'u'", "labels": "'[]'", "digest": "'d'"}
     times = {"created_at": f"{NOW} - n % 997", "updated_at": f"{NOW}"}
     stands = {"state": "'open'", "status": "'open'", "priority": "n * 7919 % 1000 / 8.0", "held": "FALSE"}
+    people = {"assignee": "''", "comments": "-1", "waits_since": f"{NOBODY_WAITS}"}
     said = {
         "model": "'toy'",
         "taxonomy_version": "'1'",
@@ -161,9 +163,11 @@ def many(store: Store) -> Iterator[Store]:
         "labelled": "TRUE",
         "standing": "'inference'",
         "decided": "FALSE",
+        "requires_axis": "''",
+        "requires_label": "''",
     }
     rows: dict[str, dict[str, str]] = {
-        "issues": {**key, **seen, **times, **stands, "verdict_id": "n"},
+        "issues": {**key, **seen, **times, **stands, **people, "verdict_id": "n"},
         "verdicts": {"id": "n", **key, **said, "made_at": f"{NOW}", "week_at": "0"},
         "verdict_axes": {"verdict_id": "n", **axis},
     }
