@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import httpx
 import pytest
+from sqlalchemy import event
 
 from distriage.answer.feedback import own_axis
 from distriage.answer.verdict import FirstReading
@@ -132,6 +133,31 @@ def test_an_issue_says_its_place_and_why_it_stands_there(site: Queue, admin: htt
 
 
 # ---------------------------------------------------------------- many at once
+
+
+@pytest.mark.parametrize("query", ["", "decision=apply", "search=exhausted", "after"])
+def test_a_list_is_one_transaction_of_few_statements_however_long_it_is(
+    site: Queue, admin: httpx.Client, query: str
+) -> None:
+    add_many(site, 1)
+    site.multiply(1, 120)
+    if query == "after":
+        (query,) = re.findall(r'hx-get="/queue\?(after=[\w-]+)"', admin.get("/queue").text)
+    said: list[str] = []
+    reads = site.store._read_engine
+    listeners = {"begin": lambda _: said.append("BEGIN"), "before_cursor_execute": lambda *given: said.append(given[2])}
+    for name, listener in listeners.items():
+        event.listen(reads, name, listener)
+    try:
+        page = admin.get(f"/queue?{query}")
+    finally:
+        for name, listener in listeners.items():
+            event.remove(reads, name, listener)
+    assert page.text.count("data-row") == 50 and 'data-count="121"' in page.text
+    statements = [statement for statement in said if statement.startswith("SELECT")]
+    assert said.count("BEGIN") - ("BEGIN" in said[1:2]) == 1, "one transaction"
+    assert len(statements) <= 11, statements
+    assert sum("lower(issues.body)" in statement for statement in statements) == ("search" in query), "one search"
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,11 @@ from starlette.requests import Request
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.queue.decisions import Decisions
 from distriage_serving.queue.listing import Field, Filters, display_name, read_filters, read_number
+from distriage_serving.queue.login.desk import desk
 from distriage_serving.queue.login.routes import session_of
 from distriage_serving.queue.login.sessions import Fields, Session, check_form
 from distriage_serving.queue.pages import StaleError, page_of
-from distriage_serving.store import Issue, IssueFilter, Repository, Store, StoredVerdict
+from distriage_serving.store import Issue, IssueFilter, Repository, StoredVerdict
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.rooms import rooms
 
@@ -33,7 +34,7 @@ class Visit:
                 again = page_of(request, fields.get("query", [""])[0][:2000])
                 happened = "The form is older than your login or was not sent from this page; load the page again."
                 raise StaleError(happened, again, error.status, error.code) from None
-        self.store, self.engine = _store(request), rooms(request).engine
+        self.store, self.engine = desk(request).store, rooms(request).engine
         self.taxonomy: Taxonomy = self.engine.bundle.taxonomy
         self.decisions = Decisions(self.store, self.session)
 
@@ -41,7 +42,7 @@ class Visit:
     @contextmanager
     def reading(cls, request: Request) -> Iterator[Self]:
         """A request that writes nothing, in one transaction."""
-        with _store(request).reading():
+        with desk(request).store.reading():
             yield cls(request)
 
     @property
@@ -104,9 +105,3 @@ class Visit:
         if issue is None:
             raise ProblemError(404, "not-found", "no such issue in the repositories that you may triage")
         return issue, self.store.latest_verdict(repository, number)
-
-
-def _store(request: Request) -> Store:
-    store = rooms(request).store
-    assert store is not None  # there would be no queue
-    return store

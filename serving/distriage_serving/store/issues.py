@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, case, delete, func, null, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, case, delete, func, null, or_, select, update
 from sqlalchemy.orm import defer
 
 from distriage.base.references import IssueReference
@@ -174,7 +174,7 @@ class Issues(Database):
         if counted:
             count = func.count().over().label("count")
             part = in_order(select(*key, count).where(*found), sort, after).limit(limit + 1).subquery()
-            found, after = [tuple_(*key) == tuple_(part.c.repository, part.c.number)], None
+            found, after = [Issue.repository == part.c.repository, Issue.number == part.c.number], None
         joined = (
             select(Issue, StoredVerdict, part.c.count if counted else null())
             .outerjoin(StoredVerdict, StoredVerdict.id == Issue.verdict_id)

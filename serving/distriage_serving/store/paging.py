@@ -32,7 +32,7 @@ _COLUMNS: Final[Mapping[Sort, str]] = {
 }
 _ANSWERED: Final = Issue.waits_since > Issue.created_at
 # Beside the tables' own: these two filters would otherwise read the rows of each open issue.
-Index("verdict_axes_outcome", VerdictAxis.verdict_id, VerdictAxis.outcome, VerdictAxis.decided, VerdictAxis.axis)
+Index("verdict_axes_outcome", VerdictAxis.outcome, VerdictAxis.decided, VerdictAxis.verdict_id, VerdictAxis.axis)
 Index(
     "issues_answered",
     *(Issue.state, Issue.waits_since, Issue.repository, Issue.number, Issue.created_at),

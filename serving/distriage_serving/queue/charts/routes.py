@@ -7,7 +7,6 @@ from typing import Final
 
 from fastapi import APIRouter
 from markupsafe import Markup
-from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -42,11 +41,7 @@ TEAM_PLOTS: Final = (
 @router.get("/charts")
 def chart_page(request: Request) -> Response:
     """Backlog and decisions by week, precision by label, coverage, drift by week."""
-    with Visit.reading(request) as visit:
-        return _chart_page(visit, request.query_params)
-
-
-def _chart_page(visit: Visit, query: QueryParams) -> Response:
+    visit, query = Visit(request), request.query_params
     axes = visit.taxonomy.axes
     axis = query.get("axis", "symptom" if "symptom" in axes else next(iter(axes)))
     repositories = visit.repositories()

@@ -10,12 +10,14 @@ from distriage_serving.github.app_auth import App
 from distriage_serving.github.thread.kept import Kept
 from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.queue.login.sessions import Sessions
+from distriage_serving.store import Store
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Sessions, failed logins, the GitHub App, if any, and threads read a moment ago."""
+    """Store, sessions, failed logins, the GitHub App, if any, and threads read a moment ago."""
 
+    store: Store
     sessions: Sessions
     attempts: Attempts
     app: App | None

@@ -48,8 +48,14 @@ def tabs(visit: Visit, filters: Filters) -> list[Tab]:
     ]
 
 
-def part_of_list(visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryParams) -> tuple[Page, int | None]:
-    """A part of the list, and the row to return to: that of `at`, or the next one."""
+def part_of_list(
+    visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryParams, count: int | None
+) -> tuple[Page, int | None]:
+    """A part of the list with the whole one's count, and the row to return to: that of `at`, or the next one.
+
+    Args:
+        count: Of the whole list, if known.
+    """
     left = visit.issue_at(query.get("at", ""))
     at = None if left is None else place_of(left, sort)
     after = query.get("after") if at is None else None
@@ -59,13 +65,13 @@ def part_of_list(visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryPara
         return at is not None and (at <= place if sort in ASCENDING else at >= place)
 
     items: list[tuple[Issue, StoredVerdict | None]] = []
-    count = None
+    if count is None and after is not None:
+        count = visit.store.count_issues(chosen)
     try:
         while True:
-            counted = bool(chosen.words) and after is None  # a search reads every report, and so only once
-            page = visit.store.list_issues(chosen, sort, after, PAGE_ISSUES, counted=counted)
+            page = visit.store.list_issues(chosen, sort, after, PAGE_ISSUES, counted=count is None)
             items += page.items
-            after, count = page.next, count if page.count is None else page.count
+            after, count = page.next, page.count if count is None else count
             place = next((row for row, (issue, _) in enumerate(items) if reached(issue)), None)
             if at is None or place is not None or after is None or len(items) >= MOST_SHOWN:
                 return Page(items, after, count), place
