@@ -72,16 +72,6 @@ def _stored(issue: Issue, verdict: Verdict) -> StoredVerdict:
     )
 
 
-def _as_autovacuum(database: str) -> None:
-    """PostgreSQL does this by itself every minute in which a tenth of the rows is new, so between any two of the many
-    transactions of a backfill; but not within the one of `fill`.
-    """
-    import psycopg  # a demo is on SQLite
-
-    with psycopg.connect(database.replace("+psycopg", "", 1), autocommit=True) as connection:
-        connection.execute("VACUUM (ANALYZE) issues, verdicts, verdict_axes")
-
-
 def main() -> None:
     """Fill an empty database with the reports of a file, again and again, filed over the last 400 days."""
     given = json.loads(sys.argv[2])
@@ -93,8 +83,6 @@ def main() -> None:
         ages = (400 * place / given["count"] for place in range(given["count"]))
         many = (Invented(age, report.title, report.body) for age, report in zip(ages, cycle(reports), strict=False))
         fill(store, Classifier(given["bundle"], threads=1), many)
-        if not store.is_sqlite:
-            _as_autovacuum(given["database"])
     sys.stdout.write("null\n")
 
 

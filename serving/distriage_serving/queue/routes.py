@@ -29,7 +29,6 @@ from distriage_serving.queue.listing import (
     label_groups,
     list_href,
     moment,
-    read_filters,
 )
 from distriage_serving.queue.login import routes as login
 from distriage_serving.queue.login.attempts import Attempts
@@ -77,8 +76,7 @@ def queue(request: Request) -> Response:
 
 def _list_page(visit: Visit, request: Request) -> Response:
     query = request.query_params
-    repositories = visit.repositories()
-    filters, fields = read_filters(query, visit.taxonomy, repositories)
+    filters, fields = visit.filters(query)
     chosen = visit.issue_filter(filters)
     shown = tabs(visit, filters)
     count = next((tab.count for tab in shown if tab.is_current), None)
@@ -119,7 +117,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
                 stored,
                 reviews.get((issue.repository, issue.number), ()),
                 visit.taxonomy,
-                repositories.get(issue.repository, issue.repository),
+                visit.spelled(issue.repository, issue.number),
                 filters.query,
                 now,
                 refused.get((issue.repository, issue.number), ""),

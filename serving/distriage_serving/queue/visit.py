@@ -73,7 +73,8 @@ class Visit:
 
     def spelled(self, repository: str, number: int) -> str:
         """An issue's name, as GitHub writes it."""
-        return f"{self.repositories().get(repository.lower(), repository)}#{number}"
+        known = self._known.get(repository.lower())
+        return f"{repository if known is None else known.display_name}#{number}"
 
     def reaches(self, repository: str | None = None) -> bool:
         """Whether the App is on a repository (on any visible one if None), so that decisions and acts reach GitHub."""

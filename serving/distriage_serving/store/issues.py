@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, case, delete, func, null, or_, select, update
+from sqlalchemy import ColumnElement, case, delete, func, literal, or_, select, update
 from sqlalchemy.orm import defer
 
 from distriage.base.references import IssueReference
 from distriage_serving.store.columns import report_digest
 from distriage_serving.store.database import Database, plain_insert, values_of
-from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order
+from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order, in_part
 from distriage_serving.store.past import PastState, note_past_state
 from distriage_serving.store.priority import unread_priority
 from distriage_serving.store.schema import NOBODY_WAITS, Issue, Lifecycle, Review, StoredVerdict
@@ -165,22 +165,22 @@ class Issues(Database):
             sort: `priority`: most in need of a person first; `newest`, `oldest`: by creation; `waiting`: whose author
                 waits the longest first.
             after: `Page.next` of the previous part.
-            counted: Count the rest of the list in the same read, which then does not end early.
+            counted: Count the whole list in the same read, which then does not end early.
 
         Raises:
             InputError: `after` is not a cursor of this order.
         """
-        key, found = (Issue.repository, Issue.number), (filtered or IssueFilter()).conditions()
+        count: ColumnElement[int | None] = literal(None)
+        conditions = (filtered or IssueFilter()).conditions()
         if counted:
-            count = func.count().over().label("count")
-            part = in_order(select(*key, count).where(*found), sort, after).limit(limit + 1).subquery()
-            found, after = [Issue.repository == part.c.repository, Issue.number == part.c.number], None
+            part = in_part(conditions, sort, after, limit + 1).subquery()
+            conditions, count = [Issue.repository == part.c.repository, Issue.number == part.c.number], part.c.count
         joined = (
-            select(Issue, StoredVerdict, part.c.count if counted else null())
+            select(Issue, StoredVerdict, count)
             .outerjoin(StoredVerdict, StoredVerdict.id == Issue.verdict_id)
             .options(defer(Issue.body))
         )
-        wanted = in_order(joined.where(*found), sort, after).limit(limit + 1)
+        wanted = in_order(joined.where(*conditions), sort, after).limit(limit + 1)
         with self._session(writes=False) as session:
             rows = session.execute(wanted).all()
         items: list[tuple[Issue, StoredVerdict | None]] = [(issue, stored) for issue, stored, _ in rows[:limit]]

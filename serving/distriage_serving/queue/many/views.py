@@ -65,15 +65,16 @@ def part_of_list(
         return at is not None and (at <= place if sort in ASCENDING else at >= place)
 
     items: list[tuple[Issue, StoredVerdict | None]] = []
-    if count is None and after is not None:
-        count = visit.store.count_issues(chosen)
     try:
         while True:
-            page = visit.store.list_issues(chosen, sort, after, PAGE_ISSUES, counted=count is None)
+            counted = count is None and bool(chosen.words)  # a search reads every report, so only once
+            page = visit.store.list_issues(chosen, sort, after, PAGE_ISSUES, counted=counted)
             items += page.items
-            after, count = page.next, page.count if count is None else count
+            after, count = page.next, page.count if counted else count
             place = next((row for row, (issue, _) in enumerate(items) if reached(issue)), None)
             if at is None or place is not None or after is None or len(items) >= MOST_SHOWN:
+                if count is None:
+                    count = visit.store.count_issues(chosen) if after or query.get("after") else len(items)
                 return Page(items, after, count), place
     except InputError as error:
         raise ProblemError(400, "bad-request", str(error)) from None
