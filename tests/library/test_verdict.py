@@ -190,7 +190,6 @@ def test_a_stored_verdict_is_silent_for_the_same_reason_whatever_the_words() -> 
     for text in (
         stored,
         stored.replace("; ask for what is missing", ". Ask for more"),
-        stored.replace('"silence":"thin",', ""),  # of a Distriage that had no such field
     ):
         read = Verdict.model_validate_json(text)
         assert read.is_thin and read.why_silent.startswith("The report says too little")

@@ -38,14 +38,13 @@ EVERY_S: Final = 6 * 3600.0
 AT_ONCE: Final = 20  # repositories
 OVERLAP_S: Final = 3600.0  # GitHub's clock and ours, and deliveries that are still under way
 MAX_LOOKED_AT: Final = 200  # one by one, in one job
-UNKNOWN: Final = -1  # comments of an issue that an earlier Distriage stored
 
 
 def due(store: Store, look_s: float) -> list[NewJob]:
     """The repositories whose turn it is, a job each, the longest due first.
 
     Args:
-        look_s: Seconds from one look to the next. Of many repositories only their part is taken each time: a new issue
+        look_s: Seconds from one look to the next. Many repositories are taken a part at a time: a new issue
             waits behind them, and all have one rate limit.
     """
     before = store.clock() - EVERY_S
@@ -90,10 +89,7 @@ def _reconcile(
             continue
         if issue.number in known:
             state, updated_at, digest, comments = known[issue.number]
-            changed = digest != report_digest(issue.title, issue.body) or comments not in {issue.comments, UNKNOWN}
-            if comments == UNKNOWN:
-                since = None if issue.comments else issue.created_at
-                store.note_thread(IssueReference(repository, issue.number), issue.comments, issue.updated_at, since)
+            changed = digest != report_digest(issue.title, issue.body) or comments != issue.comments
             if state == "deleted" or ((changed or state != "open") and issue.updated_at >= updated_at):
                 look_at.append(issue.number)
         elif known_since is not None and issue.created_at >= known_since:

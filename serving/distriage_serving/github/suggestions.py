@@ -35,7 +35,7 @@ class ListedSuggestion:
         value: The type or the option; None if `target_id` names it.
         state: `ended`: replaced by another one, or invalidated.
         by, resolved_by: Ids of the accounts that made it and decided on it.
-        event_id: Of the approval in the timeline.
+        event_id: The approval's in the timeline.
         at: Last change, Unix time in seconds.
     """
 

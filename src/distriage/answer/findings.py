@@ -54,7 +54,7 @@ class Findings:
     """Findings about a report, for every mode; `verdict` decides.
 
     Attributes:
-        bundle: Of the model that made the prediction.
+        bundle: The one that made the prediction.
         evidence: Axis -> lines that carried its likeliest label; None if not asked for.
         similar: The most similar known issues; None if not asked for.
         own: The repository's own labels, if known.

@@ -30,7 +30,7 @@ _QUESTIONS: Mapping[str, str] = {
     "reproduction": "What is the smallest script or command that shows it?",
 }
 _ON_ONE_NODE = 8  # up to this many GPUs are nearly always on one
-# Facts to ask for without an NVIDIA card; empty: there is no such fact.
+# Facts to ask for without an NVIDIA card; empty: none.
 _ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
     Platform.ROCM: {
         "cuda": "Which ROCm version?",

@@ -60,14 +60,14 @@ class EnvironmentFacts:
     `gpus_per_node` is stated as such, as by `--nproc_per_node` or "8 GPUs each".
 
     Attributes:
-        cuda: Of the toolkit or as stated, else of torch's build; `torch_cuda`: of torch's build, if different.
+        cuda: The toolkit's or as stated, else that of torch's build; `torch_cuda`: that of torch's build, if different.
         others: Framework under the product, or a known one that the reporter names beside an unknown product -> its
             version.
         ambiguous: Facts with several releases of which none is said to work, each with one version of every release:
             the one in use is unknown.
         absent: Things that the report says are absent, as by "NCCL version: N/A".
         on_cpu: The job runs on processors alone: its processes are not GPUs, and CUDA and NCCL do not occur.
-        sources: Fact -> its place; a fact known only from the tracker has no place.
+        sources: Fact -> its place; none for a fact known only from the tracker.
         comparisons: Pairs of releases of which one works and the other fails.
     """
 

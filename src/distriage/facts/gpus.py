@@ -8,7 +8,7 @@ from itertools import islice
 
 from distriage.facts.scanning import Passage, first_at, matches_at, places
 
-# Chinese and Japanese have no blanks between words, so that only letters of our own alphabet belong to a name.
+# Chinese and Japanese put no blanks between words, so only letters of our own alphabet belong to a name.
 AFTER = r"(?![A-Za-z0-9_])"
 GPU_NUMBER = r"(?:10[5-8]0|[2-5]0[5-9]0)"
 _TI_SUPER = r"(?:[ -]?Ti)?(?:[ -]?Super)?"

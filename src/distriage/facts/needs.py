@@ -20,7 +20,7 @@ from distriage.facts.projects import NCCL, PYTORCH, Projects, projects
 from distriage.facts.scanning import any_of, first_at, places
 from distriage.segments import Kind, Segments
 
-# Of Python, IPython, Cython, PyTorch's C++, gdb and Java; and pytest's, whose beginning alone says too little.
+# Python, IPython, Cython, PyTorch's C++, gdb and Java; and pytest's, whose beginning alone says too little.
 _TRACEBACK = ("traceback (", '", line ', ".py in ", ".pyx in ", "frame #", "\n#0 ", "\n#1 ", "\n\tat ")
 _PYTEST = re.compile(r"\.py:\d{1,6}: (?:in |\w{1,60}(?:error|exception))")
 _COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train", "torchtrainer")

@@ -99,7 +99,7 @@ class Situation:
         one_process: A single process on a single device shows it.
         explained: The reporter explains the cause, according to `explains`.
         seen: Needs of checks and questions that are met, from `seen_in`.
-        features: Of frameworks, named in the title.
+        features: Frameworks' features named in the title.
         subjects: The reporter's subjects, from `subjects_of` and `install_subjects`; `nvidia`: one of its cards.
     """
 

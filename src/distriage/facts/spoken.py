@@ -150,7 +150,7 @@ def names_cpu_only(own: str, words: str) -> bool:
 
     Args:
         own: The reporter's own words, folded.
-        words: With listings.
+        words: Listings included.
     """
     return says_no_device(words) or ("gloo" in own and not _stands(*_SUBJECTS["device"], own))
 

@@ -22,7 +22,7 @@ class DataModel(Strict):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        return {**handler(source), "strict": False}  # a table is no instance yet; what it holds is not converted
+        return {**handler(source), "strict": False}  # a table is not an instance yet; its values are not converted
 
     # The keys that the file holds; others have their defaults.
     given: frozenset[str] = dataclasses.field(default=frozenset(), init=False, compare=False, repr=False)

@@ -36,7 +36,7 @@ class Thread:
 
     Attributes:
         comments: The last ones, the oldest first.
-        count: Of all comments.
+        count: All comments.
         assignees: Logins.
         changes: Named by the first hundred events.
     """
