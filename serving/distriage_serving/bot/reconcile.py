@@ -58,7 +58,7 @@ def _last_turn(row: Repository) -> float:
     return max(row.reconciled_at or 0.0, row.reconcile_refused_at or 0.0)
 
 
-def reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int) -> Done:
+def reconcile(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
     """Bring a repository's stored open issues in step with GitHub.
 
     Issues older than the App are left to `distriage backfill`.
@@ -68,15 +68,14 @@ def reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str,
     """
     began_at = store.clock()
     try:
-        return _reconcile(client, store, taxonomy, repository, installation_id, began_at)
+        return _reconcile(client, store, taxonomy, job, began_at)
     except RefusedError:  # such as issues that are switched off: not again before its next turn
-        store.save_repository(repository, reconcile_refused_at=began_at)
+        store.save_repository(job.repository, reconcile_refused_at=began_at)
         raise
 
 
-def _reconcile(
-    client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int, began_at: float
-) -> Done:
+def _reconcile(client: Client, store: Store, taxonomy: Taxonomy, job: Job, began_at: float) -> Done:
+    repository, installation_id = job.repository, job.installation_id
     current_config(client, store, taxonomy, repository, installation_id)
     row = store.get_repository(repository)
     known_since = row.reconciled_at - OVERLAP_S if row is not None and row.reconciled_at is not None else None

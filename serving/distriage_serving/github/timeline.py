@@ -96,7 +96,7 @@ def find_own_comment(client: Client, issue: IssueReference, kind: Kind) -> OwnCo
         GitHubError: GitHub cannot be reached or refuses.
     """
     timeline = Timeline(own_login(client), kind)
-    for comment in client.items(f"{_path(issue)}/comments"):
+    for comment in client.items(f"{issue.path}/comments"):
         timeline.read({**comment, "event": "commented"})
     return timeline.comment
 
@@ -112,7 +112,7 @@ def read_timeline(client: Client, issue: IssueReference, kind: Kind = "v1") -> T
         InputError: it has more events than are read.
     """
     timeline = Timeline(own_login(client), kind)
-    for event in client.items(f"{_path(issue)}/timeline"):
+    for event in client.items(f"{issue.path}/timeline"):
         timeline.read(event)
     return timeline
 
@@ -188,10 +188,6 @@ class Timeline:
         if self._login is not None:
             return login_of(actor) == self._login
         return (actor or {}).get("type") == "Bot"
-
-
-def _path(issue: IssueReference) -> str:
-    return f"/repos/{issue.repository}/issues/{issue.number}"
 
 
 def login_of(user: object) -> str | None:

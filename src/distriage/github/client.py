@@ -190,7 +190,7 @@ class Client:
         Raises:
             GitHubError: as `get`, or the answer is not an issue.
         """
-        issue = self.json(f"/repos/{reference.repository}/issues/{reference.number}", place=str(reference))
+        issue = self.json(reference.path, place=str(reference))
         title, body = issue.get("title"), issue.get("body") or ""
         if not isinstance(title, str) or not isinstance(body, str):
             raise GitHubError(f"{reference}: GitHub's answer is not an issue")
