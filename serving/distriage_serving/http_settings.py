@@ -26,75 +26,70 @@ class HttpSettings(BaseSettings):
     host: str = Field(
         default="127.0.0.1",
         min_length=1,
-        description="Address to listen on; `0.0.0.0`: all of IPv4, `::`: all of IPv6 and IPv4. Beyond `127.0.0.1`, set "
-        "`DISTRIAGE_API_KEYS`.",
+        description="Address to listen on; `0.0.0.0`: all of IPv4, `::`: all of IPv6 and IPv4. Beyond `127.0.0.1`, "
+        "set `DISTRIAGE_API_KEYS`.",
     )
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0: any free one.")
     model: str | None = Field(
         default=None,
         min_length=1,
-        description="A bundle's folder or the name of a shipped model; default: that of `models/DEFAULT`.",
+        description="A bundle's folder or a shipped model's name; default: that of `models/DEFAULT`.",
     )
     own: str | None = Field(
         default=None,
         min_length=1,
-        description="A folder that `distriage learn` wrote, or that holds several such as `OWNER/REPO`: verdicts of a "
-        "repository's issues name its own labels in `own`, and the App sets those that are sure. It is read again "
-        "when it changes. If the folder holds one repository only, reports whose id names no repository get its labels "
-        "too.",
+        description="A folder that `distriage learn` wrote, or one with several such as `OWNER/REPO`; read again when "
+        "it changes. If it holds one repository alone, reports whose id names no repository get its labels too.",
     )
     releases: Path | None = Field(
         default=None,
-        description="A table that `distriage releases update` wrote: answers of the HTTP API then say whether a stated "
-        "version is the newest release or an old one. The App asks GitHub itself.",
+        description="A table that `distriage releases update` wrote, for [signs](signs.md#releases) in the HTTP API. "
+        "The App asks GitHub.",
     )
     threads: int | None = Field(
         default=None, ge=1, le=1024, description="Threads of one pass of the model; default: one per core."
     )
     api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
         default=(),
-        description="Whoever calls `/v1` must send `Authorization: Bearer KEY` with one of them. Separate "
-        "several by commas or blanks; each has 16 characters or more.",
+        description="Keys for `/v1`, of 16 characters or more: callers send `Authorization: Bearer KEY`.",
     )
     max_body_bytes: int = Field(
         default=8 * MAX_REPORT_BYTES,
         ge=1024,
-        description=f"Largest request body, in bytes; a webhook's may have {MAX_WEBHOOK_BYTES >> 20} MiB.",
+        description=f"Largest request body; a webhook's may have {MAX_WEBHOOK_BYTES >> 20} MiB.",
     )
-    max_reports: int = Field(default=64, ge=1, description="Most reports of one request.")
+    max_reports: int = Field(default=64, ge=1, description="Maximum reports of one request.")
     max_explained_reports: int = Field(
         default=4,
         ge=1,
-        description="Most reports of one request with `explain`, which costs up to 40 passes of the model per report.",
+        description="Maximum reports of one request with `explain`, which costs up to 40 passes of the model per "
+        "report.",
     )
     max_requests: int = Field(
         default=128,
         ge=1,
-        description="Most requests of one kind (`/v1`, webhook, queue with login, the rest) at once, and most bodies "
-        "of one kind on their way; more are refused with a 503. `/livez`, `/readyz` and `/metrics` always answer.",
+        description="Maximum requests of one kind (`/v1`, webhook, queue with login, the rest) at once, and maximum "
+        "bodies being received, per kind; more are refused with a 503. `/livez`, `/readyz` and `/metrics` always "
+        "answer.",
     )
     max_held_bytes: int = Field(
         default=32 << 20,
         ge=MAX_WEBHOOK_BYTES,
-        description="Largest total size of all request bodies held at once, in bytes; the first 64 KiB of each do not "
-        "count.",
+        description="Largest total size of all request bodies held at once; the first 64 KiB of each do not count.",
     )
     max_connections: int = Field(
         default=512,
         ge=8,
-        description="Most connections at once; never more than half of the files that the process may open.",
+        description="Maximum connections, capped at half the file-descriptor limit.",
     )
-    head_timeout_s: float = Field(
-        default=10, gt=0, description="Time in which a request's head must arrive, in seconds."
-    )
+    head_timeout_s: float = Field(default=10, gt=0, description="Time in which a request's head must arrive.")
     queue_reports: int = Field(
-        default=512, ge=1, description="Most reports that wait for the model; at least `DISTRIAGE_MAX_REPORTS`."
+        default=512, ge=1, description="Maximum reports that wait for the model; at least `DISTRIAGE_MAX_REPORTS`."
     )
     queue_explained_reports: int = Field(
         default=16,
         ge=1,
-        description="The same for reports with `explain`, which have a queue and a process of their own; at "
-        "least `DISTRIAGE_MAX_EXPLAINED_REPORTS`.",
+        description="The same for reports with `explain`, which have a queue and a process of their own.",
     )
     processes: int = Field(
         default=1,
@@ -105,17 +100,11 @@ class HttpSettings(BaseSettings):
     report_timeout_s: float = Field(
         default=10,
         gt=0,
-        description="Computing time for one report, in seconds; then its process ends and the report is refused.",
+        description="Computing time for one report; then its process ends and the report is refused.",
     )
-    body_timeout_s: float = Field(
-        default=10, gt=0, description="Time in which a request's body must arrive, in seconds."
-    )
-    request_timeout_s: float = Field(
-        default=30, gt=0, description="Time in which the request must then be answered, in seconds."
-    )
-    shutdown_timeout_s: int = Field(
-        default=30, ge=1, description="Time that requests under way have after SIGTERM, in seconds."
-    )
+    body_timeout_s: float = Field(default=10, gt=0, description="Time in which a request's body must arrive.")
+    request_timeout_s: float = Field(default=30, gt=0, description="Time in which the request must then be answered.")
+    shutdown_timeout_s: int = Field(default=30, ge=1, description="Time that requests under way have after SIGTERM.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Lowest level that is logged: `debug`, `info`, `warning` or `error`."
     )

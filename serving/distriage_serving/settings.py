@@ -30,14 +30,12 @@ class Settings(HttpSettings):
     database: str = Field(
         default="sqlite:///distriage.db",
         min_length=1,
-        description="Where bot and queue keep what they know: `sqlite:///FILE` or "
-        "`postgresql://USER:PASSWORD@HOST/DATABASE`.",
+        description="Database of bot and queue: `sqlite:///FILE` or `postgresql://USER:PASSWORD@HOST/DATABASE`.",
     )
     replicas: int = Field(
         default=1,
         ge=1,
-        description="How many processes on several machines share the database; more than one refuses SQLite, since "
-        "each machine would have a file of its own.",
+        description="Processes on several machines that share the database; more than one refuses SQLite.",
     )
     github_app_id: Annotated[
         str | None, BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)
@@ -47,11 +45,10 @@ class Settings(HttpSettings):
         description="App ID or client ID of the GitHub App. With its private key and webhook secret the bot is on.",
     )
     github_private_key: SecretStr | None = Field(default=None, description="The App's private key in PEM.")
-    github_private_key_file: Path | None = Field(default=None, description="A file that holds that key, instead of it.")
+    github_private_key_file: Path | None = Field(default=None, description="Or a file that holds it.")
     github_webhook_secret: SecretStr | None = Field(
         default=None,
-        description="Secret of the App's webhook, 16 characters or more; a delivery that is not signed with "
-        "it is refused.",
+        description="Secret of the App's webhook, 16 characters or more; deliveries not signed with it are refused.",
     )
     workers: int = Field(
         default=1, ge=0, le=64, description="Threads of the bot in this process; 0: `distriage worker` does the work."
@@ -60,68 +57,66 @@ class Settings(HttpSettings):
         default=None,
         ge=0,
         le=65535,
-        description="Port on which `distriage worker` answers `/livez` and `/metrics`; not set: none.",
+        description="Port on which `distriage worker` answers `/livez` and `/metrics`; default: none.",
     )
     debounce_s: float = Field(
-        default=30, ge=0, description="The bot looks at an edited issue this long after its last edit, in seconds."
+        default=30, ge=0, description="The bot looks at an edited issue this long after its last edit."
     )
     lease_s: float = Field(
-        default=60, gt=0, description="Time after which another worker takes over the jobs of a dead one, in seconds."
+        default=60, gt=0, description="Time after which another worker takes over a dead worker's jobs."
     )
     past: Path | None = Field(
         default=None,
-        description="A folder with an index of each repository's past issues, `owner--name.npz` in lower case, as "
-        "`distriage past index` writes them. Used where `backfill --past` keeps none in the database. The queue "
-        "then names past issues that are like an issue; the bot and the HTTP API name those that are likely the same.",
+        description="A folder with an index of each repository's [past issues](past-issues.md), `owner--name.npz` in "
+        "lower case; used where the database has none from `backfill --past`.",
     )
     admin_token: SecretStr | None = Field(
         default=None,
-        description="Lets whoever knows it into the triage queue, to all repositories, as the administrator `default`; "
-        "16 characters or more.",
+        description="Login to the triage queue, all repositories, as the administrator `default`; 16 characters or "
+        "more.",
     )
     admins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Further administrators of the queue: `NAME:SALT:HASH` each, as `distriage admins new NAME` makes "
-        "them. Separate several by commas or blanks.",
+        description="More administrators of the queue: `NAME:SALT:HASH` each, as `distriage admins new NAME` makes "
+        "them.",
     )
     github_client_id: str | None = Field(
         default=None,
         min_length=1,
-        description="Client ID of the GitHub App. With its client secret and the public URL, people who may "
-        "label the issues of a repository with the App (role triage and up) can log in to the queue.",
+        description="Client ID of the GitHub App. With its client secret and the public URL, people who may label a "
+        "repository's issues (role triage and up) can log in to the queue.",
     )
     github_client_secret: SecretStr | None = Field(default=None, description="Client secret of the GitHub App.")
     public_url: str | None = Field(
         default=None,
         pattern=r"^https?://[^\s/?#@]+/?$",
-        description="Where people reach the server, such as `https://triage.example.org`. With https, "
-        "cookies are marked Secure, whatever the proxy in front says.",
+        description="Where people reach the server, such as `https://triage.example.org`. With https, cookies are "
+        "marked Secure, whatever the proxy in front says.",
     )
 
     second_reader: str | None = Field(
         default=None,
         min_length=1,
-        description="Base URL of an OpenAI-compatible endpoint that the bot asks about issues in doubt; see "
-        "[A second reader](second-reader.md). Not set: nobody is asked.",
+        description="Base URL of an OpenAI-compatible endpoint that the bot asks about issues in doubt; see [A second "
+        "reader](second-reader.md).",
     )
     second_reader_model: str = Field(default="", description="The model's name at that endpoint.")
-    second_reader_key: SecretStr | None = Field(default=None, description="Key of that endpoint, where it wants one.")
-    second_reader_key_file: Path | None = Field(default=None, description="A file that holds that key, instead of it.")
+    second_reader_key: SecretStr | None = Field(default=None, description="Key of that endpoint, if it wants one.")
+    second_reader_key_file: Path | None = Field(default=None, description="Or a file that holds it.")
     second_reader_timeout_s: float = Field(
-        default=30, gt=0, le=600, description="Time in which that endpoint must answer, in seconds."
+        default=30, gt=0, le=600, description="Time in which that endpoint must answer."
     )
     second_reader_requests_per_day: int | None = Field(
-        default=None, ge=0, description="Most requests to it in a day (UTC), over all processes; default: no limit."
+        default=None, ge=0, description="Maximum requests to it in a day (UTC), over all processes; default: no limit."
     )
     second_reader_tokens_per_day: int | None = Field(default=None, ge=0, description="The same for tokens.")
     second_reader_axes: Annotated[tuple[str, ...], NoDecode] = Field(
         default=AXES,
-        description="What it may be asked about: `kind`, `stage`, `symptom`, `cause`, `fix`. Separate several by "
-        "commas or blanks.",
+        description="The axes that it may be asked about.",
     )
     second_reader_calibration: Path | None = Field(
         default=None,
-        description="What `distriage second-reader calibrate` wrote for it; without it, its labels are suggestions.",
+        description="Written by `distriage second-reader calibrate`; without it, its labels are suggestions.",
     )
 
     @field_validator("second_reader_axes", "admins", mode="before")

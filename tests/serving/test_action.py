@@ -126,7 +126,7 @@ def test_what_can_be_foreseen_is_a_warning_and_no_failure(
 ) -> None:
     changes = PREDICTABLE[name](double, runner)
     assert act(**changes) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = [line for line in capsys.readouterr().out.splitlines() if "read one by one" not in line]
     assert len(lines) == 1 and lines[0].startswith("::warning title=Distriage::")
     assert act("true", **changes) == 2
     assert double.labels("owner/repo#1") == [] and "ghp_" not in lines[0]

@@ -29,6 +29,7 @@ def test_an_organization_s_file_that_the_token_may_not_read_is_seen_to_be_missin
     double: GitHub, runner: Path, act: Act
 ) -> None:
     double.files[GENERAL] = "dry-run: true\n"
+    double.troubles.append(Trouble("POST /graphql", faults.status(404), times=9))
     double.troubles.append(Trouble("GET /repos/owner/.github/contents", faults.status(404), times=9))
     assert act() == 0
     assert "configuration: none found" in summary(runner)

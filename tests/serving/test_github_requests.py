@@ -229,7 +229,7 @@ def test_the_action(double: GitHub, prism: Prism, repository: str, keyword_bundl
         )
         == 0
     )
-    assert sent(double) == READ_FRESH | READ_CONFIG | WRITE
+    assert sent(double) == READ_FRESH | {"POST /graphql"} | WRITE
 
 
 def test_the_list_of_issues(double: GitHub, client: Client, repository: str) -> None:

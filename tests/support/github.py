@@ -13,6 +13,7 @@ from typing import Any
 from support import (
     faults,
     github_app_routes,  # noqa: F401  # adds its routes
+    github_graphql,  # noqa: F401  # likewise
     github_routes,
     github_shapes,
     github_suggestion_routes,  # noqa: F401  # likewise
@@ -60,7 +61,8 @@ class GitHub:
         repository_labels: `owner/repo` -> name in lower case -> label.
         timelines: `owner/repo#1` -> events, comments among them.
         releases: `owner/repo` -> releases in GitHub's form, the newest first.
-        files: `owner/repo/path` -> content; `versions`: commit -> text of `.github/distriage.yml`.
+        files: `owner/repo/path` -> content, of `links` that of their targets.
+        versions: Commit -> text of `.github/distriage.yml`.
         requests, written: All that arrived, also those that failed.
         renamed: Old name of a repository in lower case -> new one.
         troubles: What goes wrong next.
@@ -97,6 +99,7 @@ class GitHub:
         self.repository_labels: dict[str, dict[str, dict[str, Any]]] = {}
         self.timelines: dict[str, list[dict[str, Any]]] = {}
         self.files: dict[str, str] = {}
+        self.links: set[str] = set()
         self.versions: dict[str, str] = {}
         self.requests: list[Request] = []
         self.written: list[Written] = []
@@ -324,7 +327,7 @@ class GitHub:
 
     def _trouble(self, request: Request) -> Trouble | None:
         self.requests.append(request)
-        if request.method in WRITES and request.path != "/graphql":  # a question
+        if request.method in WRITES and not request.path.endswith("/graphql"):  # a question
             self.written.append(Written(request.method, request.path, request.data))
         for trouble in self.troubles:
             if trouble.times > 0 and re.search(trouble.request, f"{request.method} {request.path}"):

@@ -93,12 +93,6 @@ def _user(github: GitHub, request: Request) -> Fault:
     return found(github.bot) if github.bot["type"] == "User" else faults.integration()
 
 
-@route("POST /graphql")
-def _viewer(github: GitHub, request: Request) -> Fault:
-    assert request.data == {"query": "{viewer{login}}"}
-    return found({"data": {"viewer": {"login": github.bot["login"]}}})
-
-
 @route("GET /repos/{repository}")
 def _repository(github: GitHub, request: Request, repository: str) -> Fault:
     has_issues = repository not in github.without_issues

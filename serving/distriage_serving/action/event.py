@@ -1,4 +1,4 @@
-"""The event that a workflow runs for, and the issue that it tells of."""
+"""The event that a workflow runs for, and the issue that it is about."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any, Final
 from distriage.base.errors import InputError
 from distriage.base.references import REPOSITORY, IssueReference
 from distriage.base.texts import decoded
-from distriage_serving.github.issue import is_of
 
 MAX_EVENT_BYTES: Final = 32 << 20  # GitHub sends at most 25 MiB
 _NUMBER = re.compile(r"0{0,9}[1-9][0-9]{0,9}")  # of an issue
@@ -21,7 +20,7 @@ def read_event(path: str) -> Mapping[str, Any]:
     """The event's JSON, empty without a path.
 
     Raises:
-        InputError: it cannot be read, or is no object.
+        InputError: it cannot be read, or is not an object.
     """
     if not path:
         return {}
@@ -56,14 +55,7 @@ def target(repository: str, issue_number: str, event: Mapping[str, Any]) -> Issu
     return IssueReference(repository, int(number))
 
 
-def told_issue(event: Mapping[str, Any], reference: IssueReference, attempt: str) -> Mapping[str, Any] | None:
-    """The issue as the event holds it; None if it holds none, or in a later attempt, which gets the same event."""
-    issue = table(event, "issue")
-    is_whole = all(isinstance(issue.get(name), str) for name in ("title", "state", "created_at", "updated_at"))
-    return issue if is_whole and attempt == "1" and is_of(issue, reference) else None
-
-
 def table(event: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """An object in the event, empty if it is none."""
+    """An object in the event; empty if it is not one."""
     value = event.get(key)
     return value if isinstance(value, dict) else {}

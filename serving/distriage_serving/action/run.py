@@ -27,7 +27,8 @@ from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.index import PastIndex, load_index
 from distriage.signs.table import read_table
 from distriage_serving.action import workflow_commands
-from distriage_serving.action.event import read_event, table, target, told_issue
+from distriage_serving.action.event import read_event, table, target
+from distriage_serving.action.files import read_ahead
 from distriage_serving.configuration.file import load_config
 from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED, RepositoryConfig
 from distriage_serving.configuration.names import resolve
@@ -35,7 +36,7 @@ from distriage_serving.github.execution import Execution
 from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
 from distriage_serving.github.files import FoundConfig, find_config, is_there
-from distriage_serving.github.issue import ReadIssue, read_issue, read_values, under_new_names
+from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
 from distriage_serving.github.suggestions import OFF, as_suggested, list_suggestions
 from distriage_serving.judging.judge import Look, look, required
 from distriage_serving.logs import without_message
@@ -69,7 +70,6 @@ class Inputs:
         token: `repo-token`.
         login: Its account, if the runner knows it. Otherwise GitHub is asked; if that is refused, every bot's work
             counts as this one's.
-        attempt: Number of the run's attempt, from 1.
         own_labels: A folder from `distriage learn`.
         past_issues: A file from `distriage past index`.
         releases: A file from `distriage releases update`.
@@ -82,7 +82,6 @@ class Inputs:
     login: str = ""
     repository: str = ""
     event_path: str = ""
-    attempt: str = ""
     issue_number: str = ""
     configuration_path: str = ""
     config: Path | None = None
@@ -143,6 +142,8 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         raise InputError("GITHUB_TOKEN is not set; expected the input `repo-token` with issues: write")
     client = Client(inputs.token, max_wait_s=inputs.max_wait_s, login=inputs.login or None)
     path = inputs.configuration_path or CONFIG_PATH
+    if (refused := read_ahead(client, reference.repository, path)) is not None:
+        workflow_commands.notice(f"{refused}; its files are read one by one")
     if inputs.config is not None:
         found = FoundConfig(load_config(inputs.config, taxonomy), (str(inputs.config),))
     else:
@@ -151,8 +152,7 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
             warnings.append(f"{reference.repository}: {MISNAMED} is not read; expected the name {CONFIG_PATH}")
     config = _config(found.config, inputs.mode, dry_run=dry_run)
     sender_is_bot = not inputs.issue_number.strip() and table(event, "sender").get("type") == "Bot"
-    told = told_issue(event, reference, inputs.attempt)
-    issue = read_issue(client, reference, told=told, sender_is_bot=sender_is_bot)
+    issue = read_issue(client, reference, sender_is_bot=sender_is_bot)
     issue = replace(issue, report=replace(issue.report, forms=form_lines(client, reference.repository)))
     seen = _look(classifier, issue, config, inputs, warnings)
     verdict = seen.verdict
@@ -170,9 +170,6 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     if any(axis.field is not None for axis in names.labelled()):
         state = replace(state, known_fields=read_fields(client, reference.repository))
     plan = make_plan(verdict, state, names)
-    if plan.fields and issue.as_told:
-        state = replace(state, fields=read_values(client, reference))
-        plan = make_plan(verdict, state, names)
     done = Execution()
     if plan.suggestions and plan.writes:  # nothing is remembered from run to run
         listed = list_suggestions(client, reference)

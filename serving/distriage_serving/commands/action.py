@@ -17,7 +17,6 @@ def _text(variable: str, help_text: str) -> typer.models.OptionInfo:
 def action(
     issue_number: Annotated[str, _text("DISTRIAGE_ISSUE_NUMBER", "The issue; default: that of the event.")] = "",
     event: Annotated[str, _text("GITHUB_EVENT_PATH", "File with the event's JSON.")] = "",
-    attempt: Annotated[str, _text("GITHUB_RUN_ATTEMPT", "1: the event is new; its issue is not read again.")] = "",
     repository: Annotated[str, _text("GITHUB_REPOSITORY", "owner/repo; default: that of the event.")] = "",
     configuration_path: Annotated[str, _text("DISTRIAGE_CONFIGURATION_PATH", "Default: .github/distriage.yml.")] = "",
     config: Annotated[
@@ -57,7 +56,6 @@ def action(
         login=login,
         repository=repository,
         event_path=event,
-        attempt=attempt,
         issue_number=issue_number,
         configuration_path=configuration_path,
         config=config,

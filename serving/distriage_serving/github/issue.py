@@ -38,7 +38,6 @@ class ReadIssue:
         label_ids: Id -> name of the same.
         assignee: Login of the first person assigned, or empty.
         github_id: GitHub's own id of the issue; 0 if unknown.
-        as_told: Title, text and fields are an event's.
         comments: Oldest first.
         waits_since: When the author began to wait for a maintainer; `NEVER_S` if nobody does.
     """
@@ -53,7 +52,6 @@ class ReadIssue:
     label_ids: Mapping[int, str] = field(default_factory=dict)
     assignee: str = ""
     github_id: int = 0
-    as_told: bool = False
     comments: tuple[Comment, ...] = ()
     waits_since: float = 0.0
 
@@ -85,13 +83,8 @@ def with_label_history(state: IssueState, events: Sequence[LabelEvent]) -> Issue
     )
 
 
-def read_issue(
-    client: Client, reference: IssueReference, *, told: Mapping[str, Any] | None = None, sender_is_bot: bool = False
-) -> ReadIssue:
+def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool = False) -> ReadIssue:
     """Read an issue with its labels' history and our own comment.
-
-    Args:
-        told: The issue as the latest event about it told it: one request less if its timeline shows no change since.
 
     Raises:
         TransferredError: it is in another repository now.
@@ -99,13 +92,8 @@ def read_issue(
         GitHubError: GitHub cannot be reached, refuses, or its answer is not an issue.
         InputError: it has more events than are read.
     """
-    timeline, issue = None, told
-    if told is not None and not _is_untouched(told):
-        timeline = read_timeline(client, reference)
-    if issue is None or timeline is None or not timeline.leaves(issue):
-        issue, told = _read(client, reference), None
-    if timeline is None:
-        timeline = Timeline(None) if _is_untouched(issue) else read_timeline(client, reference)
+    issue = _read(client, reference)
+    timeline = Timeline(None) if _is_untouched(issue) else read_timeline(client, reference)
     there, ids = read_labels(client, reference.repository)
     user = issue.get("user") or {}
     state = IssueState(
@@ -137,19 +125,9 @@ def read_issue(
         label_ids=ids,
         assignee=first_assignee(issue),
         github_id=github_id(issue),
-        as_told=told is not None,
         comments=tuple(timeline.comments),
         waits_since=_waits_since(issue, state, timeline.comments),
     )
-
-
-def read_values(client: Client, reference: IssueReference) -> dict[str, str]:
-    """The values of an issue's fields now, as `field_values`; no timeline tells of them.
-
-    Raises:
-        TransferredError, NotFoundError, GitHubError: as `read_issue`.
-    """
-    return field_values(_read(client, reference))
 
 
 def _waits_since(issue: Mapping[str, Any], state: IssueState, comments: Iterable[Comment]) -> float:
@@ -177,29 +155,20 @@ def read_stage(client: Client, reference: IssueReference) -> tuple[bool, float]:
 
 
 def _read(client: Client, reference: IssueReference) -> dict[str, Any]:
-    issue = client.json(_path(reference))
+    issue = client.json(reference.path)
     if not isinstance(issue.get("title"), str):
         raise GitHubError(f"{reference}: GitHub's answer is not an issue")
-    if not is_of(issue, reference):
+    is_it = issue.get("number") == reference.number and _repository(issue).casefold() == reference.repository.casefold()
+    if not is_it:
         raise TransferredError(f"{reference}: was transferred to {_repository(issue)}#{issue.get('number')}")
     return issue
 
 
-def is_of(issue: Mapping[str, Any], reference: IssueReference) -> bool:
-    """Whether GitHub means this issue."""
-    is_there = _repository(issue).casefold() == reference.repository.casefold()
-    return is_there and issue.get("number") == reference.number
-
-
 def _is_untouched(issue: Mapping[str, Any]) -> bool:
-    """Whether nothing happened since an issue was filed, so that its timeline is empty: whatever does, changes
+    """Whether nothing happened since an issue was filed, so that its timeline is empty: any event changes
     `updated_at`."""
     stands_as_filed = issue.get("created_at") is not None and issue.get("created_at") == issue.get("updated_at")
     return stands_as_filed and not (issue.get("labels") or issue.get("type") or issue.get("comments"))
-
-
-def _path(reference: IssueReference) -> str:
-    return f"/repos/{reference.repository}/issues/{reference.number}"
 
 
 def _repository(issue: Mapping[str, Any]) -> str:

@@ -10,25 +10,9 @@ from distriage.base.errors import NotFoundError, RefusedError
 from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.github.client import Client
-from distriage_serving.github.labels import label_names
 from distriage_serving.planning.marker import Kind, Marker
 from distriage_serving.planning.types import OwnComment
 
-# Events that change no part of an issue that we read.
-_ASIDE: Final = frozenset(
-    {
-        "commented",
-        "mentioned",
-        "subscribed",
-        "unsubscribed",
-        "referenced",
-        "cross-referenced",
-        "assigned",
-        "unassigned",
-        "milestoned",
-        "demilestoned",
-    }
-)
 MAINTAINERS: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})  # GitHub's words for who may triage
 
 
@@ -59,7 +43,7 @@ class Comment:
     Attributes:
         by: We, another bot, or a person.
         who: Login; `ghost` of a deleted account.
-        association: GitHub's word for what the account is to the repository, such as `OWNER`.
+        association: GitHub's word for the account's role in the repository, such as `OWNER`.
         at: Unix time in seconds.
         body: Markdown, hostile.
         url: Its page, or empty.
@@ -112,7 +96,7 @@ def find_own_comment(client: Client, issue: IssueReference, kind: Kind) -> OwnCo
         GitHubError: GitHub cannot be reached or refuses.
     """
     timeline = Timeline(own_login(client), kind)
-    for comment in client.items(f"{_path(issue)}/comments"):
+    for comment in client.items(f"{issue.path}/comments"):
         timeline.read({**comment, "event": "commented"})
     return timeline.comment
 
@@ -121,14 +105,14 @@ def read_timeline(client: Client, issue: IssueReference, kind: Kind = "v1") -> T
     """Read an issue's timeline.
 
     Args:
-        kind: Of our comment to look for.
+        kind: That of our comment to look for.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
         InputError: it has more events than are read.
     """
     timeline = Timeline(own_login(client), kind)
-    for event in client.items(f"{_path(issue)}/timeline"):
+    for event in client.items(f"{issue.path}/timeline"):
         timeline.read(event)
     return timeline
 
@@ -154,7 +138,6 @@ class Timeline:
         self.converted = False
         self.type_touched = False
         self.closed_by_us = False
-        self._changes: list[tuple[float, object, str]] = []
         self.comments: list[Comment] = []
 
     def read(self, event: Mapping[str, Any]) -> None:
@@ -162,9 +145,6 @@ class Timeline:
         kind = event.get("event")
         actor = event.get("actor") or event.get("user")
         label = (event.get("label") or {}).get("name")
-        if kind not in _ASIDE:
-            name = label if isinstance(label, str) else str((event.get("rename") or {}).get("to"))
-            self._changes.append((epoch_s(event.get("created_at")), kind, name))
         if kind in {"labeled", "unlabeled"} and isinstance(label, str):
             is_bot = (actor or {}).get("type") == "Bot"
             # Labels that the person whose token we have took off were taken off by hand. A deleted account has no type,
@@ -192,27 +172,6 @@ class Timeline:
         elif kind == "commented":
             self._read_comment(event, actor)
 
-    def leaves(self, told: Mapping[str, Any]) -> bool:
-        """Whether an issue is still as an event told it; edits of the text, which have events of their own, aside."""
-        since = epoch_s(told.get("updated_at"))
-        labels, state, title = {name.casefold() for name in label_names(told)}, told.get("state"), told.get("title")
-        before = (set(labels), state, title)
-        for at, kind, name in self._changes:
-            if at < since:
-                continue
-            match kind:
-                case "labeled":
-                    labels.add(name.casefold())
-                case "unlabeled":
-                    labels.discard(name.casefold())
-                case "closed" | "reopened":
-                    state = "closed" if kind == "closed" else "open"
-                case "renamed":
-                    title = name
-                case _ if at > since:
-                    return False
-        return (labels, state, title) == before
-
     def _read_comment(self, event: Mapping[str, Any], actor: Mapping[str, Any] | None) -> None:
         body, is_us, is_bot = str(event.get("body") or ""), self._is_us(actor), (actor or {}).get("type") == "Bot"
         by: Literal["us", "bot", "person"] = "us" if is_us else "bot" if is_bot else "person"
@@ -229,10 +188,6 @@ class Timeline:
         if self._login is not None:
             return login_of(actor) == self._login
         return (actor or {}).get("type") == "Bot"
-
-
-def _path(issue: IssueReference) -> str:
-    return f"/repos/{issue.repository}/issues/{issue.number}"
 
 
 def login_of(user: object) -> str | None:

@@ -35,7 +35,7 @@ def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str, github_
     row = _row(issue.reference, past, issue.updated_at, report)
     if store.past_digests(issue.repository, issue.number).get(issue.number) == row.digest:
         told = {"version": query.version}
-        state = PastState(issue.reference, issue.state, issue.updated_at, github_id=github_id, more=told)
+        state = PastState(issue.reference, issue.state, issue.updated_at, more=told)
         store.set_past_states(state)
         return
     row.fingerprint, row.version = pack(query), query.version
@@ -71,7 +71,7 @@ def keep_all(
                 state: Lifecycle = "closed" if row.state == "closed" else "open"
                 place = IssueReference(repository, row.number)
                 told = {"closed_at": row.closed_at, "milestone": row.milestone, "reactions": row.reactions}
-                states.append(PastState(place, state, row.updated_at, row.closed_by, row.github_id, told))
+                states.append(PastState(place, state, row.updated_at, row.closed_by, told))
             else:
                 new.append((row, found[1]))
         store.set_past_states(*states)

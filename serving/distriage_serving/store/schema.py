@@ -91,7 +91,7 @@ class Job(WorkColumns, Base):
     """Something to do on GitHub: the outbox.
 
     Attributes:
-        key: Of at most one waiting job; see `Store.put_job`.
+        key: At most one waiting job has it; see `Store.put_job`.
         lane: Only one job of a lane is leased at a time; see `NewJob.lane`.
         argument: A JSON value, as `kind` needs it.
     """
@@ -157,8 +157,8 @@ class Issue(Base):
         body: Markdown of the reporter's, hostile; not loaded by `Store.list_issues`.
         state: On GitHub.
         labels, issue_type: Names as last seen.
-        comments: How many; -1 if unknown.
-        digest: Of title and body; filled in by the store.
+        comments: How many.
+        digest: That of title and body; filled in by the store.
         priority: How much it needs a person, larger is more; see `priority.py`. Filled in by the store.
         status: People's reaction to the verdict; `open`: not looked at. Filled in by the store.
         verdict_id: The latest verdict; None before the first. Filled in by the store.
@@ -169,11 +169,12 @@ class Issue(Base):
 
     __tablename__ = "issues"
     __table_args__ = (
-        Index("issues_priority", "state", "status", "priority", "repository", "number"),
-        Index("issues_created", "state", "status", "created_at", "repository", "number"),
+        # By `verdict_id` filters find labels and outcomes: they need not read the issues, which are as long as reports.
+        Index("issues_priority", "state", "status", "priority", "repository", "number", "verdict_id"),
+        Index("issues_created", "state", "status", "created_at", "repository", "number", "verdict_id"),
         Index("issues_assignee", "assignee", "state", "status"),
         Index("issues_waits", "state", "waits_since", "repository", "number"),
-        Index("issues_of_repository", "repository", "state", "status", "priority", "number"),
+        Index("issues_of_repository", "repository", "state", "status", "priority", "number", "verdict_id"),
     )
 
     repository: Mapped[Name] = mapped_column(primary_key=True)
@@ -239,7 +240,7 @@ class VerdictAxis(Base):
 
     Attributes:
         standing: A person's decision, else `label`; empty: none fits, or the axis does not apply.
-        decided: By a person, on this axis or its required one. `update_status` keeps it and `standing`.
+        decided: A person decided, on this axis or its required one. `update_status` keeps it and `standing`.
         requires_axis, requires_label: `Axis.requires`; empty for an axis that always applies.
     """
 

@@ -65,7 +65,7 @@ def team_weeks(waits: Sequence[Wait], now: float, length: int) -> list[TeamWeek]
 
 
 def _mondays(now: float, length: int) -> range:
-    """The last weeks, the oldest first: when each begins."""
+    """When each of the last weeks begins, the oldest first."""
     monday = week_of(now)
     return range(monday - (length - 1) * WEEK_S, monday + 1, WEEK_S)
 
@@ -149,7 +149,7 @@ def weeks(counts: Iterable[AxisCount], axis: str, families: Mapping[str, str], n
     """The last `length` weeks, the oldest first.
 
     Args:
-        families: Label -> what is compared instead: a week has too few issues for dozens of labels.
+        families: Label -> the family to compare instead: a week has too few issues for dozens of labels.
     """
     labels: defaultdict[int, Counter[str]] = defaultdict(Counter)
     sure: Counter[int] = Counter()

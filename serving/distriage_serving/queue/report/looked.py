@@ -1,4 +1,4 @@
-"""One issue of a page: what is stored of it, and the parts that need the model. Reads the store."""
+"""One issue of a page: its stored parts, and those that need the model. Reads the store."""
 
 from __future__ import annotations
 
@@ -71,6 +71,6 @@ def look_up(request: Request, repository: str, number: int) -> Looked:
     Raises:
         ProblemError: there is none that the person may see (404).
     """
-    visit = Visit(request)
-    issue, stored = visit.issue(repository, number)
-    return Looked(visit, issue, stored, visit.store.acts(issue.reference))
+    with Visit.reading(request) as visit:
+        issue, stored = visit.issue(repository, number)
+        return Looked(visit, issue, stored, visit.store.acts(issue.reference))
