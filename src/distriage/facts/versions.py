@@ -43,7 +43,7 @@ _MOVED = re.compile(  # of a title: "breaks from 4.33.2 to 4.35.2"
 )
 # The words for a version that works. "Works around", "works only": not quite.
 _WORKS_BEHIND = re.compile(
-    r"[`'\"*)]{0,3},?\s(?:it\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|helps|(?:solv|fix|resolv)e[sd])\b"
+    r"[`'\"*)]{0,3},?\s(?:it\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|no\s(?:this|such)\s(?:bug|problem|issue|error)|helps|(?:solv|fix|resolv)e[sd])\b"
     r"(?!\s(?:but|(?:\w{1,12}\s)?only|until|except|around))|\s?\|(?:[^|\n]{1,20}\|)?\s?(?:normal|works|ok|fine|good)\b|\s?(?:就|则)?(?:没问题|没有问题|正常)"
     r"|[`'\"*)]{0,3},?\s(?:ok(?:ay)?|good|fine|it\swas)\b(?!\s(?:until|but))|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
     re.I,

@@ -76,9 +76,9 @@ def look_up(request: Request, repository: str, number: int) -> Looked:
     Raises:
         ProblemError: there is none that the person may see (404).
     """
-    visit = Visit(request)
-    issue, stored = visit.issue(repository, number)
-    return Looked(visit, issue, stored, visit.store.acts(issue.reference))
+    with Visit.reading(request) as visit:
+        issue, stored = visit.issue(repository, number)
+        return Looked(visit, issue, stored, visit.store.acts(issue.reference))
 
 
 @dataclass(frozen=True, slots=True)
