@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import secrets
 import sys
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import resources
 from itertools import cycle
 from pathlib import Path
 from typing import Final
 
 from distriage.answer.verdict import Verdict
 from distriage.base.errors import InputError
+from distriage.base.texts import packaged_table
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage_serving.settings import Settings
@@ -35,8 +34,8 @@ class Invented:
 
 def demo_reports() -> list[Invented]:
     """Those of `distriage serve --demo`."""
-    text = resources.files("distriage_serving.demo").joinpath("issues.toml").read_text(encoding="utf-8")
-    return [Invented(item["age"], item["title"], item["body"].strip()) for item in tomllib.loads(text)["issues"]]
+    issues = packaged_table(__package__, "issues.toml")["issues"]
+    return [Invented(item["age"], item["title"], item["body"].strip()) for item in issues]
 
 
 def fill(store: Store, classifier: Classifier, reports: Iterable[Invented]) -> None:

@@ -16,15 +16,14 @@ A change that alters any output needs a new `RECIPE_VERSION`: a bundle records t
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib.resources import files
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from distriage.base.texts import packaged_table
 from distriage.base.types import FormLines
 from distriage.recipe.chinese import in_english
 from distriage.recipe.features import all_features
@@ -237,5 +236,5 @@ def field_words(text: str) -> tuple[int, int]:
 
 @cache
 def _vocabulary() -> tuple[_Names, _Names]:
-    table = tomllib.loads((files("distriage.recipe") / "field.toml").read_text(encoding="utf-8"))
+    table = packaged_table(__package__, "field.toml")
     return _Names(table["certain"]), _Names(table["shared"])
