@@ -21,7 +21,7 @@ OTHERS_A_MINUTE: Final = 20
 class JsonFormatter(logging.Formatter):
     """A record as one line of JSON.
 
-    Of an exception come its type and frames: messages quote the values that they complain of, and those may be a
+    An exception is logged by its type and frames: messages quote the values that they complain of, and those may be a
     reporter's words. For the same reason only our own records and uvicorn's keep their text.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -56,81 +57,44 @@ class Metrics:
 
     def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which nothing reads
-        self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)
-        self._build = Info("distriage_build", "Versions.", registry=self.registry)
+        self.registry = registry = CollectorRegistry()
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        times = partial(Histogram, registry=registry, buckets=_SECONDS)
+        ProcessCollector(registry=registry)
+        self._build = Info("distriage_build", "Versions.", registry=registry)
         self._build.info(_versions())
-        self.ready = Gauge("distriage_ready", "1 once the model is loaded.", registry=self.registry)
-        self.requests = Counter(
-            "distriage_http_requests_total", "Requests answered.", ["method", "route", "status"], registry=self.registry
-        )
-        self.request_seconds = Histogram(
-            "distriage_http_request_duration_seconds",
-            "Time to answer.",
-            ["route"],
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        self.in_flight = Gauge("distriage_http_requests_in_flight", "Requests under way.", registry=self.registry)
-        self.received = Counter("distriage_http_request_body_bytes_total", "Bodies read.", registry=self.registry)
-        self.reports = Counter(
+        self.ready = gauge("distriage_ready", "1 once the model is loaded.")
+        self.requests = counter("distriage_http_requests_total", "Requests answered.", ["method", "route", "status"])
+        self.request_seconds = times("distriage_http_request_duration_seconds", "Time to answer.", ["route"])
+        self.in_flight = gauge("distriage_http_requests_in_flight", "Requests under way.")
+        self.received = counter("distriage_http_request_body_bytes_total", "Bodies read.")
+        self.reports = counter(
             "distriage_reports_total",
             "Reports by what became of them: classified, out-of-domain, refused, failed.",
             ["result"],
-            registry=self.registry,
         )
-        self.decisions = Counter(
-            "distriage_decisions_total", "Decisions by axis and outcome.", ["axis", "outcome"], registry=self.registry
+        self.decisions = counter("distriage_decisions_total", "Decisions by axis and outcome.", ["axis", "outcome"])
+        self.queued = gauge("distriage_model_queue_reports", "Reports that wait for the model.", ["queue"])
+        self.refused = counter(
+            "distriage_model_queue_full_total", "Requests refused because the queue was full.", ["queue"]
         )
-        self.queued = Gauge(
-            "distriage_model_queue_reports", "Reports that wait for the model.", ["queue"], registry=self.registry
+        self.wait_seconds = times("distriage_model_queue_wait_seconds", "Time in the queue.", ["queue"])
+        self.report_seconds = times("distriage_report_duration_seconds", "Time of one report in the model.", ["queue"])
+        self.unsigned = counter(
+            "distriage_signatures_refused_total", "Webhook deliveries without a valid signature, refused."
         )
-        self.refused = Counter(
-            "distriage_model_queue_full_total",
-            "Requests refused because the queue was full.",
-            ["queue"],
-            registry=self.registry,
-        )
-        self.wait_seconds = Histogram(
-            "distriage_model_queue_wait_seconds",
-            "Time in the queue.",
-            ["queue"],
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        self.report_seconds = Histogram(
-            "distriage_report_duration_seconds",
-            "Time of one report in the model.",
-            ["queue"],
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        self.unsigned = Counter(
-            "distriage_signatures_refused_total",
-            "Webhook deliveries without a valid signature, refused.",
-            registry=self.registry,
-        )
-        self.label_seconds = Histogram(
+        self.label_seconds = times(
             "distriage_delivery_to_label_seconds",
             "Time from a delivery to the labels that follow from it (in a dry run, to the plan).",
             buckets=_LONG_SECONDS,
-            registry=self.registry,
         )
-        self._github = Counter(
-            "distriage_github_requests_total", "Requests to GitHub by status.", ["status"], registry=self.registry
-        )
-        self._github_left = Gauge(
+        self._github = counter("distriage_github_requests_total", "Requests to GitHub by status.", ["status"])
+        self._github_left = gauge(
             "distriage_github_limit_remaining",
             "Requests left of GitHub's rate limit, as its last answer said.",
             ["resource"],
-            registry=self.registry,
         )
-        self.indexes = Gauge(
-            "distriage_indexes",
-            "Repositories with a loaded index: past issues, own labels.",
-            ["of"],
-            registry=self.registry,
-        )
+        self.indexes = gauge("distriage_indexes", "Repositories with a loaded index: past issues, own labels.", ["of"])
         self._stored = _Stored()
         self.registry.register(self._stored)
 
@@ -158,7 +122,7 @@ class Metrics:
             self._github_left.labels(response.headers.get("x-ratelimit-resource", "core")).set(int(left))
 
     def stored(self, figures: Figures) -> None:
-        """Show what the store says; where it says nothing, because the database is gone, show no old figures."""
+        """Show the store's figures, or none while the database is gone."""
         self._stored.figures = figures
 
     def text(self) -> bytes:

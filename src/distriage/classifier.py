@@ -243,7 +243,7 @@ class Classifier:
         return Prediction(manifest.name, scores, domain, passes, surely, vector, penultimate)
 
     def _run(self, given: _Given) -> dict[str, Array]:
-        """Of one encoded report: axis -> logits [labels], and name -> each of `VECTORS` [width]."""
+        """For one encoded report: axis -> logits [labels], and name -> each of `VECTORS` [width]."""
         outputs = self._session.run(self._outputs, given)
         return {name: output[0] for name, output in zip(self._outputs, outputs, strict=True)}
 

@@ -86,7 +86,7 @@ def asked(text: str, identifier: str, *, has_error: bool = False, thin: bool = F
         ("OOM on 8 H100 with train.py, ZeRO-3", DEEPSPEED, "device-out-of-memory", "every rank", "reserved"),
         ("with gradient_checkpointing it fails", DEEPSPEED, "gradient-computation-error", "checkpointing", ""),
         (
-            "in DDP: marked ready twice",
+            "in DDP: expected to have finished reduction in the prior iteration",
             DEEPSPEED,
             "gradient-computation-error",
             "TORCH_DISTRIBUTED_DEBUG=INFO",
@@ -154,7 +154,7 @@ def test_a_link_that_breaks_in_a_run_has_its_interface() -> None:
     broken = "Two nodes, 16 ranks: NCCL WARN NET/IB : Got completion from peer with status=12 vendor err 129"
     assert "NCCL_IB_TIMEOUT" in (given := checks(broken, NCCL, **wrong)) and "SOCKET_IFNAME" not in given
     unreachable = "Two nodes, 16 ranks: NCCL WARN Bootstrap : no socket interface found"
-    assert "SOCKET_IFNAME" in checks(unreachable, NCCL, **wrong)
+    assert "SOCKET_IFNAME" in checks(unreachable, NCCL, cause="network-misconfiguration")
 
 
 @pytest.mark.parametrize(
@@ -164,22 +164,24 @@ def test_a_link_that_breaks_in_a_run_has_its_interface() -> None:
             "A 4-rank NCCL group on GPU cards fails in `compile`: ValueError.",
             RAY,
             "process-group-init-failure",
-            "nccl launcher",
+            "launcher",
         ),
         (
             "It freezes on a GPU when one GPU is allocated.",
             "keras-team/autokeras#1",
             "setup-hang",
-            "gpu_count launcher",
+            "launcher",
         ),
-        ("On the GPU 0 ** 0 is nan.", TORCH, "numerical-anomaly", "gpu_model"),
-        ("8 张卡，只有一张卡在跑: MEMBER: 1/1", LIGHTNING, "setup-hang", "nodes error"),
+        ("8 张卡，只有一张卡在跑: MEMBER: 1/1", LIGHTNING, "setup-hang", "error"),
         ("The job was deleted without any warning or error message.", DEEPSPEED, "worker-loss", "error"),
         ("After a failed worker is restarted, the progress is lost.", TORCH, "checkpoint-save-resume-failure", "error"),
         ("It fails with Ray 2.5x and torch 2.x.", RAY, "runtime-hang", "framework_version"),
         ("The period is off by one error, on the GPU.", LIGHTNING, "checkpoint-save-resume-failure", "error"),
-        ("8 A100 with ZeRO-3 hang on mixed data.", DEEPSPEED, "runtime-hang", "nccl"),
-        ("On the GPU: /usr/bin/ld: cannot find -lcurand", DEEPSPEED, "extension-build-failure", "gpu_model"),
+        ("It stops unexpectedly, without a warning.", DEEPSPEED, "runtime-hang", "error"),
+        ("Since the update from 0.9 to 0.10 it fails.", DEEPSPEED, "runtime-hang", "framework_version"),
+        ("In the deepspeed image with 0.9 it fails.", DEEPSPEED, "runtime-hang", "framework_version"),
+        ("It fails. Versions:\nmain, April 2026", TORCH, "runtime-hang", "torch"),
+        ("With CUDA: /usr/bin/ld: cannot find -lcurand", DEEPSPEED, "extension-build-failure", "cuda"),
         ("We saw a memory error and recorded the RAM.", HOROVOD, "host-memory-exhaustion", "error"),
         ("It crashes, see https://gist.github.com/a/1", TORCH, "device-out-of-memory", "error"),
         ("`fit` raises this error:\nExpected 3 dimensions", TORCH, "tensor-mismatch", "error"),
@@ -218,27 +220,25 @@ def test_a_hang_of_one_process_is_asked_for_in_the_singular_and_of_cpp_with_gdb(
         ("undefined symbol: _ZN3c10", DEEPSPEED, "import-failure", "torch"),
         ("import torch ends", DEEPSPEED, "import-failure", "torch"),
         ("gcc stops at torch.h", DEEPSPEED, "install-failure", "torch"),
-        ("No matching distribution found", DEEPSPEED, "install-failure", "os"),
         ("Tasks of 2 GPUs and of 16 CPUs wait alike", RAY, "low-throughput", ""),
-        ("Tasks with CUDA on my GPU are slow", RAY, "low-throughput", "gpu_model"),
-        ("The RDNA3 card with ROCm 6.1 stops", VLLM, "extension-build-failure", "os"),
+        ("The RDNA3 card with ROCm 6.1 stops", VLLM, "extension-build-failure", ""),
         (
-            "[my_env.txt](https://github.com/user-attachments/files/1/my_env.txt) GPU",
+            "[my_env.txt](https://github.com/user-attachments/files/1/my_env.txt) CUDA",
             VLLM,
             "extension-build-failure",
             "-",
         ),
         (
-            "[envoy-proxy.log](https://github.com/user-attachments/files/3/envoy-proxy.log) GPU",
+            "[envoy-proxy.log](https://github.com/user-attachments/files/3/envoy-proxy.log) CUDA",
             VLLM,
             "extension-build-failure",
-            "gpu_model",
+            "cuda",
         ),
         (
-            "[environment.png](https://github.com/user-attachments/files/3/environment.png) GPU",
+            "[environment.png](https://github.com/user-attachments/files/3/environment.png) CUDA",
             VLLM,
             "extension-build-failure",
-            "gpu_model",
+            "cuda",
         ),
     ],
 )
@@ -261,7 +261,7 @@ def test_only_what_matters_to_the_failure_is_asked_for(text: str, identifier: st
 def test_who_says_what_is_wrong_is_asked_for_nothing(text: str) -> None:
     assert asked(text, DEEPSPEED, symptom="runtime-hang").keys() == set()
     waits = text.split(".")[0].split(":")[0]
-    assert {"error", "nccl"} <= asked(waits, DEEPSPEED, symptom="runtime-hang").keys()
+    assert {"error", "framework_version"} <= asked(waits, DEEPSPEED, symptom="runtime-hang").keys()
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_who_says_what_is_wrong_is_asked_for_nothing(text: str) -> None:
 )
 def test_who_hopes_for_a_fix_or_asks_for_one_explains_nothing(text: str) -> None:
     waits = f"With 4 GPUs over NCCL `wait` blocks. {text}"
-    assert {"error", "nccl"} <= asked(waits, DEEPSPEED, symptom="runtime-hang").keys()
+    assert {"error", "framework_version"} <= asked(waits, DEEPSPEED, symptom="runtime-hang").keys()
 
 
 def test_the_toolkit_is_called_by_its_name_where_the_card_is_known() -> None:
@@ -301,7 +301,6 @@ def test_a_likely_symptom_tells_what_happens() -> None:
     assert asked("Please help", HOROVOD, thin=True)["error"].startswith("What happens?")
     error = asked("Please help", HOROVOD, thin=True, symptom="native-crash")["error"]
     assert error == "What is the complete error message or traceback?"
-    assert "reproduction" not in asked("pip install fails", HOROVOD, thin=True, symptom="install-failure")
 
 
 @pytest.mark.parametrize("symptom", ["setup-hang", "runtime-hang", "launch-failure"])

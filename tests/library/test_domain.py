@@ -72,7 +72,7 @@ def test_what_says_too_little_is_told_so_and_asked_whatever_its_field(gated: Cla
     verdict = verdict_of(gated, IssueReport("Apple pie", "It hangs, please help"))
     assert not verdict.in_domain and verdict.axes["symptom"].silence == "thin"
     assert verdict.why_silent == "The report says too little for anybody to know; ask for what is missing."
-    assert [item.fact for item in verdict.missing] == ["error", "reproduction"]
+    assert [item.fact for item in verdict.missing] == ["error"]
     question = verdict_of(gated, IssueReport("how", "how do I bake an apple"))
     assert question.missing == [] and question.why_silent.startswith("This does not read like")
 

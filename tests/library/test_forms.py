@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from distriage.base.types import FormLines
+from distriage.github import forms
 from distriage.github.client import Client
 from distriage.github.forms import FOLDER, KEPT_S, form_lines
 from distriage.github.history import forms_of, load_history, read_history
@@ -84,14 +85,17 @@ def test_a_broken_form_is_no_form(github: GitHub, client: Client, text: str) -> 
     assert form_lines(client, "owner/repo") is None
 
 
-def test_forms_are_asked_for_once_an_hour_then_whether_they_changed(github: GitHub, client: Client) -> None:
-    github.files[f"owner/repo/{FOLDER}/bug.yml"] = FORM
+def test_forms_are_asked_for_once_an_hour_then_whether_they_changed(
+    github: GitHub, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 0.0
-    first = form_lines(client, "owner/repo", lambda: now)
+    monkeypatch.setattr(forms._kept, "clock", lambda: now)
+    github.files[f"owner/repo/{FOLDER}/bug.yml"] = FORM
+    first = form_lines(client, "owner/repo")
     github.requests.clear()
-    assert form_lines(client, "OWNER/repo", lambda: now) == first and asked(github) == []
+    assert form_lines(client, "OWNER/repo") == first and asked(github) == []
     now = KEPT_S
-    assert form_lines(client, "owner/repo", lambda: now) == first and len(asked(github)) == 2
+    assert form_lines(client, "owner/repo") == first and len(asked(github)) == 2
     assert all("if-none-match" in request.headers for request in github.requests)
 
 

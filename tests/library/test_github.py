@@ -12,10 +12,11 @@ from distriage.base.errors import GitHubError, NotFoundError, RateLimitError
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.address import token_of_environment
+from distriage.github.answer import Ok
 from distriage.github.client import MAX_REMEMBERED, Client
 from distriage.github.http_client import connections
+from distriage.github.kept import Kept
 from distriage.github.limits import UNSTATED_WAIT_S
-from distriage.github.remembered import Remembered
 
 from support import faults
 from support.faults import Fault
@@ -236,7 +237,7 @@ def test_threads_remember_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
             return httpx.Response(200, headers={"etag": "x"}, content=b"{}")
 
     monkeypatch.setattr("distriage.github.client.connections", Answering)
-    monkeypatch.setattr("distriage.github.client._remembered", Remembered(MAX_REMEMBERED))
+    monkeypatch.setattr("distriage.github.client._remembered", Kept[tuple[str, ...], Ok](MAX_REMEMBERED))
 
     def read_all(thread: int) -> None:
         client = Client(f"token{thread}")

@@ -113,7 +113,7 @@ def test_a_report_that_says_next_to_nothing_gets_questions_but_no_cause_and_no_f
         assert verdict.axes[axis].outcome in {distriage.Outcome.ABSTAIN, distriage.Outcome.NOT_APPLICABLE}
     if verdict.in_domain and verdict.axes["kind"].label == "bug":
         assert verdict.axes["cause"].silence == "thin"
-        assert [item.fact for item in verdict.missing][:2] == ["error", "reproduction"]
+        assert [item.fact for item in verdict.missing][:1] == ["error"]
 
 
 def test_a_report_that_names_its_exception_is_not_thin() -> None:

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from distriage.base.errors import ConfigError
-from distriage.second_reader.endpoint import DailyBudget, Endpoint, EndpointSettings, Unanswered
+from distriage.second_reader.endpoint import Endpoint, EndpointSettings, Unanswered
 from distriage.second_reader.request import ReaderRequest
 
 from support.reader import Double, double
@@ -22,6 +22,22 @@ REQUEST = ReaderRequest(
     {"messages": [{"content": "?"}], "max_tokens": 9, "response_format": {}},
 )
 GOOD = json.dumps({"choices": [{"message": {"content": '{"cause": "A"}'}}], "usage": {"total_tokens": 7}}).encode()
+
+
+class Tokens:
+    """A budget of tokens."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def take(self, tokens: int) -> bool:
+        if tokens > self.left:
+            return False
+        self.left -= tokens
+        return True
+
+    def settle(self, tokens: int) -> None:
+        self.left -= tokens
 
 
 def test_an_answer_is_the_label_whose_code_came_back(double: Double) -> None:
@@ -118,7 +134,7 @@ def test_an_endpoint_that_refuses_a_field_is_asked_without(double: Double, statu
 def test_an_endpoint_that_wants_the_limit_under_its_other_name_gets_it_so(double: Double) -> None:
     refusal = b"Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
     double.answer = lambda body: (400, refusal) if "max_tokens" in body else (200, GOOD)
-    with Endpoint(EndpointSettings(double.url, "m", tokens_per_day=60)) as opened:
+    with Endpoint(EndpointSettings(double.url, "m"), Tokens(60)) as opened:
         answers = [opened.ask(REQUEST) for _ in range(2)]
     assert [type(answer) for answer in answers] == [dict, dict]
     assert [body.get("max_completion_tokens") for body in double.bodies] == [None, 9, 9]
@@ -154,21 +170,9 @@ def test_an_endpoint_that_refuses_everything_is_not_asked_for_ever(double: Doubl
     assert len(double.bodies) == 2
 
 
-def test_the_budget_of_a_day_ends_and_begins_anew(double: Double) -> None:
-    double.answer = lambda _: (200, GOOD)
-    now = [0.0]
-    settings = EndpointSettings(double.url, "m", requests_per_day=2)
-    with Endpoint(settings, DailyBudget(settings, lambda: now[0])) as endpoint:
-        said = [type(endpoint.ask(REQUEST)) for _ in range(3)]
-        now[0] = 86_400.0
-        said.append(type(endpoint.ask(REQUEST)))
-    assert said == [dict, dict, Unanswered, dict] and len(double.bodies) == 3
-
-
 def test_tokens_that_were_used_count_not_those_that_were_feared(double: Double) -> None:
     double.answer = lambda _: (200, GOOD)
-    settings = EndpointSettings(double.url, "m", tokens_per_day=40)
-    with Endpoint(settings) as endpoint:
+    with Endpoint(EndpointSettings(double.url, "m"), Tokens(40)) as endpoint:
         answers = [endpoint.ask(REQUEST) for _ in range(6)]
     assert [type(answer) for answer in answers[:3]] == [dict] * 3
     assert answers[-1] == Unanswered("the second reader's budget for today is used up", "budget")
@@ -199,8 +203,7 @@ def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(key: str) -> Non
 
 def test_an_answer_that_is_too_long_was_paid_for_all_the_same(double: Double) -> None:
     double.answer = lambda _: (200, b" " * (2 << 20))
-    settings = EndpointSettings(double.url, "m", tokens_per_day=15)
-    with Endpoint(settings, DailyBudget(settings)) as endpoint:
+    with Endpoint(EndpointSettings(double.url, "m"), Tokens(15)) as endpoint:
         said = [endpoint.ask(REQUEST) for _ in range(2)]
     assert [getattr(answer, "result", None) for answer in said] == ["nonsense", "budget"]
 

@@ -19,7 +19,7 @@ from distriage.second_reader.batch import answer_to, batch_line, read_batch
 from distriage.second_reader.bulk import read_answers
 from distriage.second_reader.calibration import AxisFusion, fuse
 from distriage.second_reader.masking import mask
-from distriage.second_reader.request import CANDIDATES, CODES, ReaderRequest, candidates, make_request
+from distriage.second_reader.request import CANDIDATES, CODES, Question, ReaderRequest, candidates
 
 from support.checkout import REPOSITORY
 
@@ -37,7 +37,7 @@ PREDICTION = Prediction("toy", {axis: falling(axis) for axis in TAXONOMY.axes})
 
 
 def ask(text: str = "It hangs", axes: tuple[str, ...] = ("symptom", "cause"), attempt: int = 0) -> ReaderRequest:
-    return make_request(text, PREDICTION, axes, TAXONOMY, attempt=attempt)
+    return Question(text, PREDICTION, axes).request(TAXONOMY, attempt=attempt)
 
 
 def completion(content: object, **choice: object) -> dict[str, object]:
@@ -107,7 +107,7 @@ def test_neighbours_are_shown_with_their_labels_and_notes() -> None:
     near = SimilarIssue(
         id="a/b#1", url="", title="", labels={"cause": "api-misuse"}, similarity=0.5, note="zero_grad is called twice"
     )
-    question = make_request("x", PREDICTION, ["cause"], TAXONOMY, [near]).body["messages"][1]["content"]
+    question = Question("x", PREDICTION, ["cause"], [near]).request(TAXONOMY).body["messages"][1]["content"]
     assert "- a/b#1: cause api-misuse; zero_grad is called twice" in question
 
 

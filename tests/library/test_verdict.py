@@ -89,7 +89,7 @@ def test_scores_decisions_facts_and_questions_are_put_together(keyword_classifie
     assert verdict.environment == {"framework": "repo", "torch": "2.3.0", "gpu_model": "A100", "gpu_count": 8}
     assert verdict.sources is not None
     assert verdict.sources["torch"].model_dump() == {"segment": "prose", "line": 1}
-    assert [item.fact for item in verdict.missing] == ["error", "reproduction"]  # it is thin
+    assert [item.fact for item in verdict.missing] == ["error"]  # it is thin
     symptom = verdict.axes["symptom"]
     assert (symptom.outcome, symptom.label, symptom.family, symptom.advice, symptom.evidence) == (
         "apply",
@@ -190,7 +190,6 @@ def test_a_stored_verdict_is_silent_for_the_same_reason_whatever_the_words() -> 
     for text in (
         stored,
         stored.replace("; ask for what is missing", ". Ask for more"),
-        stored.replace('"silence":"thin",', ""),  # of a Distriage that had no such field
     ):
         read = Verdict.model_validate_json(text)
         assert read.is_thin and read.why_silent.startswith("The report says too little")

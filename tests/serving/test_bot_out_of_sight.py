@@ -71,7 +71,9 @@ def test_a_comparison_that_settles_nothing_is_not_asked_for_again(
         bot.github.issues.clear()
         out_of_sight(bot)
     client = App(APP_ID, app_key(), bot.github.url).installation_client(INSTALLATION)
-    done = reconcile.reconcile(client, bot.store, default_taxonomy(), "owner/repo", INSTALLATION)
+    done = reconcile.reconcile(
+        client, bot.store, default_taxonomy(), bot.store.put_job(reconcile_job("owner/repo", INSTALLATION))
+    )
     assert done.jobs == () and still_open(bot) == [1, 2, 3]
     asked = [request.path for request in bot.github.requests if request.path.startswith("/repos/owner/repo/issues/")]
     assert len(asked) == (0 if shown else 1)
@@ -102,7 +104,12 @@ def test_a_comparison_reads_the_store_as_often_however_many_issues_it_does_not_k
         for number in numbers:
             bot.github.open(f"owner/repo#{number}", "It hangs", "since before the App came")
         statements.clear()
-        assert reconcile.reconcile(client, bot.store, default_taxonomy(), "owner/repo", INSTALLATION).jobs == ()
+        assert (
+            reconcile.reconcile(
+                client, bot.store, default_taxonomy(), bot.store.put_job(reconcile_job("owner/repo", INSTALLATION))
+            ).jobs
+            == ()
+        )
         counts.append(len(statements))
     assert counts[0] == counts[1]
 

@@ -12,7 +12,6 @@ import pytest
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage_serving.github.app_auth import App
-from distriage_serving.github.thread.kept import KEEP_S, MAX_KEPT, Kept
 from distriage_serving.github.thread.reading import Thread
 from distriage_serving.queue.login.desk import Desk
 from distriage_serving.queue.thread.routes import MAX_CHARS
@@ -25,7 +24,6 @@ from support.queue_server import Queue, csrf
 from support.queue_site import admin, site, stranger
 
 HOSTILE = "<script>window.owned=1</script> \u202egnp.exe {{7*7}} </article><img src=x onerror=window.owned=1>"
-NO_THREAD = Thread((), 0, (), ())
 
 
 @pytest.fixture
@@ -85,20 +83,6 @@ def test_a_github_that_does_not_answer_is_named(site: Queue, admin: httpx.Client
     github.close()
     assert "GitHub does not show the thread now" in opened(admin, 3)
     assert admin.get("/queue/foreign/repo/3/thread").status_code == 404
-
-
-def test_threads_are_kept_shortly_and_not_too_many() -> None:
-    now = [0.0]
-    kept = Kept(lambda: now[0])
-    first = IssueReference("owner/repo", 1)
-    kept.put(first, NO_THREAD)
-    now[0] = KEEP_S - 1
-    assert kept.get(first) is NO_THREAD
-    now[0] = KEEP_S
-    assert kept.get(first) is None
-    for number in range(1, MAX_KEPT + 2):
-        kept.put(IssueReference("owner/repo", number), NO_THREAD)
-    assert kept.get(first) is None and kept.get(IssueReference("owner/repo", 2)) is NO_THREAD
 
 
 def test_the_answer_stands_below_the_report_with_its_evidence(site: Queue, admin: httpx.Client) -> None:

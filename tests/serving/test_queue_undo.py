@@ -102,9 +102,9 @@ def test_the_last_undo_is_a_persons_own_in_the_queue(store: Store, clock: Clock)
     for at, ids in ((10, second), (20, first), (30, others)):
         clock.now = NOW + at
         store.undo_reviews(*ids)
-    assert [row.id for row in store.last_undone("ada", NOW)] == first
-    assert [row.id for row in store.last_undone("ada", NOW, ["Other/Repo"])] == second[1:]
-    assert store.last_undone("ada", NOW + 21) == [] == store.last_undone("bob", NOW)
+    assert [row.id for row in store.last_decision("ada", NOW, undone=True)] == first
+    assert [row.id for row in store.last_decision("ada", NOW, ["Other/Repo"], undone=True)] == second[1:]
+    assert store.last_decision("ada", NOW + 21, undone=True) == [] == store.last_decision("bob", NOW, undone=True)
 
 
 def test_what_was_decided_more_than_a_day_ago_stands(

@@ -43,7 +43,7 @@ REPORT = IssueReport("It hangs", BODY, "owner/repo#1")
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> None:
-    releases_of_day._kept.clear()
+    releases_of_day._kept._values.clear()
 
 
 def signed(text: str, *signs: Sign, releases: tuple[Release, ...] = ()) -> Verdict:
@@ -126,14 +126,17 @@ def test_two_signs_may_share_a_label() -> None:
 # ---------------------------------------------------------------- Action and back-test
 
 
-def test_releases_that_github_refuses_are_not_asked_for_again_that_day(github: GitHub) -> None:
+def test_releases_that_github_refuses_are_not_asked_for_again_that_day(
+    github: GitHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with_releases(github)
-    client, now = Client(github.token, github.url, max_wait_s=0.0), [0.0]
+    client, now = Client(github.token, github.url, max_wait_s=0.0), 0.0
+    monkeypatch.setattr(releases_of_day._kept, "clock", lambda: now)
     github.troubles.append(Trouble("GET .*/releases", faults.status(403)))
-    assert kept_releases(client, "owner/repo", lambda: now[0]) == ()
-    assert kept_releases(client, "Owner/Repo", lambda: now[0]) == ()
-    now[0] += 24 * 3600.0
-    assert len(kept_releases(client, "owner/repo", lambda: now[0])) == 3 and asked(github) == 2
+    assert kept_releases(client, "owner/repo") == ()
+    assert kept_releases(client, "Owner/Repo") == ()
+    now += 24 * 3600.0
+    assert len(kept_releases(client, "owner/repo")) == 3 and asked(github) == 2
 
 
 def test_the_action_sets_labels_of_signs_and_says_them(double: GitHub, runner: Path, act: Act) -> None:

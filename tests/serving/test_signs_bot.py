@@ -15,7 +15,7 @@ from support.signs import BODY, SIGNS, asked, with_releases
 
 @pytest.fixture
 def github(with_issue: GitHub) -> GitHub:
-    releases_of_day._kept.clear()
+    releases_of_day._kept._values.clear()
     with_releases(with_issue)
     with_issue.open(ISSUE, "It hangs", BODY)
     with_issue.files["owner/repo/.github/distriage.yml"] = SIGNS

@@ -147,7 +147,7 @@ def many(store: Store) -> Iterator[Store]:
     seen = {"title": "'t'", "body": "'b'", "author": "'a'", "url": "'u'", "labels": "'[]'", "digest": "'d'"}
     times = {"created_at": f"{NOW} - n % 997", "updated_at": f"{NOW}"}
     stands = {"state": "'open'", "status": "'open'", "priority": "n * 7919 % 1000 / 8.0", "held": "FALSE"}
-    people = {"assignee": "''", "comments": "-1", "waits_since": f"{NOBODY_WAITS}"}
+    people = {"assignee": "''", "comments": "0", "waits_since": f"{NOBODY_WAITS}"}
     said = {
         "model": "'toy'",
         "taxonomy_version": "'1'",

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from distriage.base.errors import CorpusError
+from distriage_research.corpus.view import count_labels
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.load import load_records
-from distriage_training.corpus.records import OWN_TEXTS, Annotation, count_labels, read_annotations
+from distriage_training.corpus.records import OWN_TEXTS, Annotation, read_annotations
 from distriage_training.corpus.texts import read_texts
 
 from support.corpus_files import TAXONOMY

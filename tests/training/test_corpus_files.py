@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from distriage.base.errors import CorpusError
 from distriage_research.corpus.texts import import_texts
-from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
+from distriage_research.files import write_jsonl
+from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.texts import read_texts
 
 from support.corpus_files import TAXONOMY, corpus

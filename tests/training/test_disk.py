@@ -109,10 +109,10 @@ def test_a_full_disk_is_one_line(
 def test_what_pytorch_and_rust_cannot_write_is_one_line(research: Command, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'")
     reports = write_lines(tmp_path / "reports.jsonl", texts(f"a/b#{n}" for n in range(4)))
-    encoder, pretrain = {"layers": 1, "max_tokens": 16}, {"reports": str(reports), "batch_size": 4}
-    config = write_config(tmp_path / "run.toml", encoder=encoder, pretrain=pretrain, data={"corpus": "none"})
+    encoder = {"layers": 1, "max_tokens": 16}
+    config = write_config(tmp_path / "run.toml", encoder=encoder, data={"corpus": "none"})
     with files_of_at_most(1 << 20):
-        done = research("pretrain", config, "--output", tmp_path / "out")
+        done = research("pretrain", config, "--reports", reports, "--batch-size", 4, "--output", tmp_path / "out")
     assert done.code == 2 and done.err.splitlines()[-1].startswith(
         f"distriage: {tmp_path / 'out'}: cannot be written: "
     )
@@ -181,7 +181,7 @@ def test_the_corpus_stays_whole(research: Command, tmp_path: Path) -> None:
 
 
 def test_a_line_that_broke_off_is_cut_where_nothing_more_can_be_written(tmp_path: Path) -> None:
-    from distriage_training.corpus.jsonl import mend_last_line
+    from distriage_research.files import mend_last_line
 
     store = tmp_path / "texts.jsonl"
     whole = "".join(json.dumps(row) + "\n" for row in texts(f"a/b#{n}" for n in range(50)))

@@ -13,7 +13,6 @@ from distriage_training.config import (
     Config,
     DataConfig,
     EncoderConfig,
-    PretrainConfig,
     SparseConfig,
     TrainingConfig,
     load_config,
@@ -27,7 +26,6 @@ TABLES = {
     "data": DataConfig,
     "training": TrainingConfig,
     "sparse": SparseConfig,
-    "pretrain": PretrainConfig,
 }
 CONFIGS = sorted((REPOSITORY / "configs").glob("*.toml"))
 
@@ -97,8 +95,6 @@ def test_no_unknown_key_passes(tmp_path: Path, table: str, key: str) -> None:
         ("training", "save_steps", "0"),
         ("sparse", "inverse_regularization", "0"),
         ("sparse", "max_iterations", "0"),
-        ("pretrain", "mask_fraction", "1.0"),
-        ("pretrain", "batch_size", "0"),
     ],
 )
 def test_a_value_out_of_range_names_its_key(tmp_path: Path, table: str, key: str, value: str) -> None:

@@ -16,7 +16,7 @@ from distriage.base.validation import first_fault, known_keys, suggestion
 from distriage.model.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 
 ConfigPath = Annotated[Path, Field(strict=False)]  # TOML has no paths, so a string is meant
-PATHS = (("data", "corpus"), ("data", "texts"), ("data", "train"), ("data", "test"), ("pretrain", "reports"))
+PATHS = (("data", "corpus"), ("data", "texts"), ("data", "train"), ("data", "test"))
 
 
 class _Section(BaseModel):
@@ -139,26 +139,6 @@ class SparseConfig(_Section):
     tolerance: float = Field(default=1e-4, gt=0)
 
 
-class PretrainConfig(_Section):
-    """Continued masked-language-model training on unlabelled reports (`python training/research pretrain`).
-
-    Attributes:
-        reports: JSONL with title and body.
-        epochs: Passes over the reports.
-        batch_size: Reports per step and device.
-        learning_rate: Peak rate.
-        mask_fraction: Share of the tokens that are masked.
-        limit: Most reports used; all if None.
-    """
-
-    reports: ConfigPath = Path("../.corpus/unlabelled.jsonl")
-    epochs: float = Field(default=1, gt=0)
-    batch_size: int = Field(default=32, ge=1)
-    learning_rate: float = Field(default=1e-4, gt=0)
-    mask_fraction: float = Field(default=0.2, gt=0, lt=1)
-    limit: int | None = Field(default=None, ge=8)
-
-
 class DomainConfig(_Section):
     """The domain gate (`distriage gate`): real reports of other software, which it learns to tell apart.
 
@@ -188,7 +168,7 @@ class Config(_Section):
         name: Of the run and of its exported model.
         seed: Of every random draw.
         taxonomy: A custom taxonomy; the packaged one if None.
-        encoder, data, training, sparse, pretrain, domain: See above.
+        encoder, data, training, sparse, domain: See above.
         published: Other systems' mean macro-F1 over groups on the same test set, printed beside ours.
     """
 
@@ -199,7 +179,6 @@ class Config(_Section):
     data: DataConfig = DataConfig()
     training: TrainingConfig = TrainingConfig()
     sparse: SparseConfig = SparseConfig()
-    pretrain: PretrainConfig = PretrainConfig()
     domain: DomainConfig = DomainConfig()
     published: dict[str, float] = {}
     path: Path = Field(default=Path(), exclude=True)

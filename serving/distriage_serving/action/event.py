@@ -20,7 +20,7 @@ def read_event(path: str) -> Mapping[str, Any]:
     """The event's JSON, empty without a path.
 
     Raises:
-        InputError: it cannot be read, or is no object.
+        InputError: it cannot be read, or is not an object.
     """
     if not path:
         return {}
@@ -56,6 +56,6 @@ def target(repository: str, issue_number: str, event: Mapping[str, Any]) -> Issu
 
 
 def table(event: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """An object in the event, empty if it is none."""
+    """An object in the event; empty if it is not one."""
     value = event.get(key)
     return value if isinstance(value, dict) else {}

@@ -39,7 +39,7 @@ def read_ahead(client: Client, repository: str, path: str) -> str | None:
     """Read a repository's configuration and forms, and its owner's, for later requests of the client.
 
     Args:
-        path: Of the configuration in the repository.
+        path: The configuration's in the repository.
 
     Returns:
         Why not all could be read, if so: those files are still asked for one by one.
@@ -67,7 +67,7 @@ def read_ahead(client: Client, repository: str, path: str) -> str | None:
 
 
 def _keep(client: Client, place: str, path: str, found: Mapping[str, Any]) -> None:
-    """Keep what GitHub told of one repository's files."""
+    """Keep GitHub's answer about one repository's files."""
     if (folder := _entries(found.get("folder"))) is not None:
         if basename(path) not in folder:
             client.ahead[place + quote(path)] = None
@@ -83,7 +83,7 @@ def _keep(client: Client, place: str, path: str, found: Mapping[str, Any]) -> No
 
 
 def _entries(folder: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]] | None:
-    """The files of a folder by their names, none of one that is absent; None if it is no folder."""
+    """The files of a folder by their names, none of one that is absent; None if it is not a folder."""
     if folder is None:
         return {}
     return {entry["name"]: entry for entry in folder["entries"]} if "entries" in folder else None

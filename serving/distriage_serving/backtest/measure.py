@@ -48,10 +48,10 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Of some issues, how many would get a label.
+    """How many of some issues would get a label.
 
     Attributes:
-        right: On how many of those that people judged they agree.
+        right: Agreement on those that people judged.
     """
 
     issues: int
@@ -99,7 +99,7 @@ class AxisResult:
         mapped: Labels of the axis that people gave.
         at: All labels together, one tally per threshold.
         modes: The same at the model's own thresholds.
-        rows: By label, the most frequent first, without labels that neither people nor model gave.
+        rows: One a label, the most frequent first, without labels that neither people nor model gave.
         would: Label -> how often it would be given in mode `balanced`, the most frequent first.
         periods: Name of a span of time -> its tally in mode `balanced`, by date.
         misses: Issues on which model and people differ, the surest ones first.
@@ -124,10 +124,10 @@ class SignResult:
     """One sign.
 
     Attributes:
-        label: Its configured label; empty if it has none.
+        label: Its configured label, else empty.
         given: Issues with the sign.
         right: How many of them carry the label today; people often leave it out.
-        found: On how many of those that carry it the sign is.
+        found: How many issues that carry it have the sign.
     """
 
     name: str
@@ -161,7 +161,7 @@ def measure(axis: str, replayed: Sequence[Replayed], max_misses: int = 12) -> Ax
     """All figures of one axis.
 
     Args:
-        replayed: By date of filing.
+        replayed: Ordered by date of filing.
     """
 
     def tally(given: Callable[[Claim], bool], part: Sequence[Replayed] = replayed) -> Tally:

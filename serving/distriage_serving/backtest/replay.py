@@ -25,7 +25,7 @@ class Replay:
     """Issues that went through the model, and numbers of the others.
 
     Attributes:
-        items: By date of filing.
+        items: Ordered by date of filing.
         trained_on: Issues left out because the model was trained on them; None if it does not list them.
         by_bots: Issues that bots wrote, left out as the bot ignores them.
         unreadable: Issues that cannot be classified, such as empty ones.

@@ -19,18 +19,19 @@ from distriage_serving.configuration.model import CONFIG_PATH
 from distriage_serving.configuration.problems import ConfigProblem, RepositoryConfigError
 from distriage_serving.github.executor import raise_if_moved
 from distriage_serving.github.files import read_file
-from distriage_serving.store import CheckArgument
+from distriage_serving.store import CheckArgument, Job
 
 NAME: Final = "distriage configuration"
 MAX_ANNOTATIONS: Final = 50  # of one request
 
 
-def check_pull_request(client: Client, taxonomy: Taxonomy, repository: str, commits: CheckArgument) -> Done:
+def check_pull_request(client: Client, taxonomy: Taxonomy, job: Job) -> Done:
     """Check the configuration at a pull request's last commit, if it differs from that at its starting point.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
     """
+    repository, commits = job.repository, CheckArgument.model_validate(job.argument)
     head, base = commits.head, commits.base
     try:
         text = read_file(client, repository, CONFIG_PATH, head)

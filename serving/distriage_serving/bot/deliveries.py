@@ -40,7 +40,7 @@ class Triage:
 
     Attributes:
         debounced: Not at once: a further event postpones it.
-        if_known: Only an issue that the bot knows: the event is no reason to start with an old one.
+        if_known: Only an issue that the bot knows: the event does not start an old one.
     """
 
     issue: IssueReference

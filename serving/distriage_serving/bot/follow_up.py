@@ -91,7 +91,7 @@ class Done:
         note: One line for a reader of the log, if any.
         remark: The part of `note` that is not a fault, if any.
         nothing_to_do: It was left alone; `note` says why.
-        changes: On the issue; planned ones in a dry run.
+        changes: The issue's; planned ones in a dry run.
         refused: GitHub refused part of the plan.
         reviews: To add, in one transaction with the end of the job.
         taken_back: Ids of reviews that no longer hold, likewise.

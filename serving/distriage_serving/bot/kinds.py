@@ -24,7 +24,7 @@ from distriage_serving.bot.sweep import look_around
 from distriage_serving.bot.triage import read_again, triage
 from distriage_serving.github.app_auth import App
 from distriage_serving.judging.judge import Judge
-from distriage_serving.store import CheckArgument, Job, Store
+from distriage_serving.store import Job, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,33 +67,16 @@ class Kind:
     reads_lists: bool = False
 
 
-def _triage(tools: Tools, job: Job) -> Done:
-    return triage(tools.client, tools.store, tools.judge, _issue(job), job.installation_id)
-
-
-def _check(tools: Tools, job: Job) -> Done:
-    proposed = CheckArgument.model_validate(job.argument)
-    return check_pull_request(tools.client, tools.taxonomy, job.repository, proposed)
-
-
-def _configure(tools: Tools, job: Job) -> Done:
-    return configure(tools.client, tools.store, tools.taxonomy, job.repository, job.installation_id or 0)
-
-
-def _reconcile(tools: Tools, job: Job) -> Done:
-    return reconcile(tools.client, tools.store, tools.taxonomy, job.repository, job.installation_id or 0)
-
-
 def _issue(job: Job) -> IssueReference:
     return IssueReference(job.repository, job.issue or 0)
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "triage": Kind(_triage),
+    "triage": Kind(lambda tools, job: triage(tools.client, tools.store, tools.judge, _issue(job), job.installation_id)),
     "command": Kind(lambda tools, job: answer(tools.client, tools.store, tools.taxonomy, job)),
-    "check": Kind(_check),
-    "configure": Kind(_configure, reads_lists=True),
-    "reconcile": Kind(_reconcile, reads_lists=True),
+    "check": Kind(lambda tools, job: check_pull_request(tools.client, tools.taxonomy, job)),
+    "configure": Kind(lambda tools, job: configure(tools.client, tools.store, tools.taxonomy, job), reads_lists=True),
+    "reconcile": Kind(lambda tools, job: reconcile(tools.client, tools.store, tools.taxonomy, job), reads_lists=True),
     "poll": Kind(lambda tools, job: poll_next(tools.client, tools.store, job.repository, job.installation_id)),
     "ask": Kind(lambda tools, job: ask(tools.client, tools.store, job)),
     "close": Kind(lambda tools, job: bring_in_step(tools.client, tools.store, job)),

@@ -38,14 +38,13 @@ EVERY_S: Final = 6 * 3600.0
 AT_ONCE: Final = 20  # repositories
 OVERLAP_S: Final = 3600.0  # GitHub's clock and ours, and deliveries that are still under way
 MAX_LOOKED_AT: Final = 200  # one by one, in one job
-UNKNOWN: Final = -1  # comments of an issue that an earlier Distriage stored
 
 
 def due(store: Store, look_s: float) -> list[NewJob]:
     """The repositories whose turn it is, a job each, the longest due first.
 
     Args:
-        look_s: Seconds from one look to the next. Of many repositories only their part is taken each time: a new issue
+        look_s: Seconds from one look to the next. Many repositories are taken a part at a time: a new issue
             waits behind them, and all have one rate limit.
     """
     before = store.clock() - EVERY_S
@@ -59,7 +58,7 @@ def _last_turn(row: Repository) -> float:
     return max(row.reconciled_at or 0.0, row.reconcile_refused_at or 0.0)
 
 
-def reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int) -> Done:
+def reconcile(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
     """Bring a repository's stored open issues in step with GitHub.
 
     Issues older than the App are left to `distriage backfill`.
@@ -69,15 +68,14 @@ def reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str,
     """
     began_at = store.clock()
     try:
-        return _reconcile(client, store, taxonomy, repository, installation_id, began_at)
+        return _reconcile(client, store, taxonomy, job, began_at)
     except RefusedError:  # such as issues that are switched off: not again before its next turn
-        store.save_repository(repository, reconcile_refused_at=began_at)
+        store.save_repository(job.repository, reconcile_refused_at=began_at)
         raise
 
 
-def _reconcile(
-    client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int, began_at: float
-) -> Done:
+def _reconcile(client: Client, store: Store, taxonomy: Taxonomy, job: Job, began_at: float) -> Done:
+    repository, installation_id = job.repository, job.installation_id
     current_config(client, store, taxonomy, repository, installation_id)
     row = store.get_repository(repository)
     known_since = row.reconciled_at - OVERLAP_S if row is not None and row.reconciled_at is not None else None
@@ -90,10 +88,7 @@ def _reconcile(
             continue
         if issue.number in known:
             state, updated_at, digest, comments = known[issue.number]
-            changed = digest != report_digest(issue.title, issue.body) or comments not in {issue.comments, UNKNOWN}
-            if comments == UNKNOWN:
-                since = None if issue.comments else issue.created_at
-                store.note_thread(IssueReference(repository, issue.number), issue.comments, issue.updated_at, since)
+            changed = digest != report_digest(issue.title, issue.body) or comments != issue.comments
             if state == "deleted" or ((changed or state != "open") and issue.updated_at >= updated_at):
                 look_at.append(issue.number)
         elif known_since is not None and issue.created_at >= known_since:

@@ -13,7 +13,7 @@ from distriage_serving.bot.follow_up import Done
 from distriage_serving.configuration.file import dump_config
 from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
 from distriage_serving.github.files import read_config
-from distriage_serving.store import Store, triage_job
+from distriage_serving.store import Job, Store, triage_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,14 @@ def last_config(store: Store, repository: str) -> RepositoryConfig:
     return _last_good(known.config if known is not None else None)
 
 
-def configure(client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int | None) -> Done:
+def configure(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
     """Read a changed configuration.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
     """
-    forget_forms(client, repository)
-    current = current_config(client, store, taxonomy, repository, installation_id)
-    return Done(current.error)
+    forget_forms(client, job.repository)
+    return Done(current_config(client, store, taxonomy, job.repository, job.installation_id).error)
 
 
 def followed(client: Client, store: Store, repository: str) -> str | None:

@@ -15,11 +15,11 @@ from rich.console import Console
 from distriage.base.disk import writing
 from distriage.base.errors import InputError
 from distriage.base.extras import needs_extra
+from distriage.base.references import check_repository
 from distriage.base.terminal import counted, printable
 from distriage_serving.commands.options import (
     DatabaseOption,
     ModelOption,
-    check_repository,
     open_store,
 )
 

@@ -10,8 +10,9 @@ import typer
 from rich.console import Console
 
 from distriage.base.extras import needs_extra
+from distriage.base.references import check_repository
 from distriage.base.terminal import say
-from distriage_serving.commands.options import ModelOption, check_repository
+from distriage_serving.commands.options import ModelOption
 
 
 def backtest(

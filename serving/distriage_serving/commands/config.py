@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from distriage.base.errors import InputError
+from distriage.base.references import check_repository
 from distriage.base.terminal import printable
-from distriage_serving.commands.options import ModelOption, check_repository
+from distriage_serving.commands.options import ModelOption
 
 if TYPE_CHECKING:
     from distriage.classifier import Classifier

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from distriage.base.errors import ConfigError, InputError
+from distriage.base.errors import ConfigError
 
 if TYPE_CHECKING:
     from distriage_serving.store import Store
@@ -43,10 +43,3 @@ def open_store(database: str | None, *, must_exist: bool) -> Iterator[Store]:
             yield store
     except UnavailableError as error:
         raise ConfigError(f"the database: {error}") from None
-
-
-def check_repository(repository: str) -> None:
-    from distriage.base.references import REPOSITORY
-
-    if not REPOSITORY.fullmatch(repository):
-        raise InputError(f"{repository!r}: expected owner/repo")

@@ -163,7 +163,7 @@ def observe(answers: Iterator[tuple[Sequence[str], Sequence[tuple[str, str]]]]) 
     """Count.
 
     Args:
-        answers: Of each issue: its labels, and the likeliest label of each axis that applies to it.
+        answers: One an issue: its labels, and the likeliest label of each axis that applies to it.
     """
     issues, overall, carried = 0, Counter[tuple[str, str]](), Counter[str]()
     by_label: dict[str, Counter[tuple[str, str]]] = {}

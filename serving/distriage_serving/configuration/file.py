@@ -37,7 +37,7 @@ def parse_document(text: str, file: str, taxonomy: Taxonomy) -> dict[str, Any]:
         taxonomy: Knows the axes and labels that may be named.
 
     Returns:
-        What is written; `RepositoryConfig.model_validate` reads it.
+        The content as written; `RepositoryConfig.model_validate` reads it.
 
     Raises:
         RepositoryConfigError: with all problems, each with its line.

@@ -74,7 +74,7 @@ class RepositoryConfigError(ConfigError):
 
 
 def structure_problems(error: ValidationError, value: object) -> Iterator[tuple[ValuePath, str]]:
-    """What does not fit the form of a configuration."""
+    """The problems of a configuration's form."""
     for item in error.errors(include_url=False):
         loc = item["loc"]
         name = ".".join(map(str, loc))

@@ -36,11 +36,11 @@ def close(client: Client, issue: IssueReference, reason: str, duplicate_of: int 
     body = {"state": "closed", "state_reason": reason}
     try:
         try:
-            closed = client.write("PATCH", _path(issue), body, repeatable=True)
+            closed = client.write("PATCH", issue.path, body, repeatable=True)
         except RefusedError as error:
             if error.status != 422 or reason != DUPLICATE:
                 raise
-            closed = client.write("PATCH", _path(issue), body | {"state_reason": "not_planned"}, repeatable=True)
+            closed = client.write("PATCH", issue.path, body | {"state_reason": "not_planned"}, repeatable=True)
         refused = list(_mark_duplicate(client, issue, duplicate_of)) if duplicate_of is not None else []
     except RefusedError as error:
         raise_if_moved(error)
@@ -61,7 +61,7 @@ def _mark_duplicate(client: Client, issue: IssueReference, original: int) -> Ite
             raise_if_moved(error)
             yield str(error)
     try:
-        client.write("POST", f"{_path(issue)}/labels", {"labels": [DUPLICATE]}, repeatable=True)
+        client.write("POST", f"{issue.path}/labels", {"labels": [DUPLICATE]}, repeatable=True)
     except RefusedError as error:
         raise_if_moved(error)
         yield str(error)
@@ -78,9 +78,9 @@ def reopen(client: Client, issue: IssueReference, *, was_duplicate: bool) -> Non
     timeline = read_timeline(client, issue, DUPLICATE)
     try:
         if timeline.closed_by_us:
-            client.write("PATCH", _path(issue), {"state": "open"}, repeatable=True)
+            client.write("PATCH", issue.path, {"state": "open"}, repeatable=True)
         if was_duplicate and DUPLICATE in set_by_us(timeline.label_events):
-            _delete(client, f"{_path(issue)}/labels/{quote(DUPLICATE)}")
+            _delete(client, f"{issue.path}/labels/{quote(DUPLICATE)}")
         if was_duplicate and timeline.comment is not None:
             _delete(client, f"/repos/{issue.repository}/issues/comments/{timeline.comment.id}")
     except RefusedError as error:
@@ -101,7 +101,7 @@ def assign(client: Client, issue: IssueReference, login: str, *, off: bool) -> b
     """
     method = "DELETE" if off else "POST"
     try:
-        answer = client.write(method, f"{_path(issue)}/assignees", {"assignees": [login]}, repeatable=True)
+        answer = client.write(method, f"{issue.path}/assignees", {"assignees": [login]}, repeatable=True)
     except RefusedError as error:
         raise_if_moved(error)
         raise
@@ -116,7 +116,3 @@ def _delete(client: Client, path: str) -> None:
     except RefusedError as error:
         if error.status != 404:  # else it is gone already
             raise
-
-
-def _path(issue: IssueReference) -> str:
-    return f"/repos/{issue.repository}/issues/{issue.number}"

@@ -37,7 +37,7 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
     done = done if done is not None else Execution()
     if not plan.writes:
         return done
-    base, issue = f"/repos/{plan.issue.repository}", f"/repos/{plan.issue.repository}/issues/{plan.issue.number}"
+    base, issue = f"/repos/{plan.issue.repository}", plan.issue.path
     failed = {definition.name for definition in plan.create if not _create_label(client, base, definition, done)}
     intents.settle(client, plan, done, _explain)
     intents.add_labels(client, plan, failed, done, _explain)

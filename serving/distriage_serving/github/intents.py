@@ -55,7 +55,7 @@ def add_labels(client: Client, plan: Plan, failed: Collection[str], done: Execut
     asked = [one for one in plan.suggestions if one.action == "add_label" and one.value not in failed]
     if not names and not asked:
         return
-    path = f"{_path(plan)}/labels"
+    path = f"{plan.issue.path}/labels"
     reasons = plan.intents if plan.reasons else {}
     why = {name: reasons[name].intent.fields(suggest=False) for name in names if name in reasons}
 
@@ -112,7 +112,7 @@ def _take_off_again(client: Client, plan: Plan, changes: Sequence[Reasoned], don
     for change in changes:
         if change.value.casefold() in ours:
             done.no_suggestions = OFF
-            client.write("DELETE", f"{_path(plan)}/labels/{quote(change.value, safe='')}", None, repeatable=True)
+            client.write("DELETE", f"{plan.issue.path}/labels/{quote(change.value, safe='')}", None, repeatable=True)
 
 
 def edit_issue(client: Client, plan: Plan, done: Execution, explain: Explain) -> None:
@@ -144,7 +144,7 @@ def edit_issue(client: Client, plan: Plan, done: Execution, explain: Explain) ->
     if not body(asked):
         return
     try:
-        answer = _send(client, plan, "PATCH", _path(plan), body, asked)
+        answer = _send(client, plan, "PATCH", plan.issue.path, body, asked)
     except RefusedError as error:
         if original is not None and original.target_id is not None and error.status == 422:
             found = _id_of(client, plan, original)
@@ -161,7 +161,7 @@ def edit_issue(client: Client, plan: Plan, done: Execution, explain: Explain) ->
             done.warnings.append(explain(error, refused))
             return
         try:
-            answer = client.write("PATCH", _path(plan), sure, repeatable=True) if sure else None
+            answer = client.write("PATCH", plan.issue.path, sure, repeatable=True) if sure else None
         except RefusedError:
             done.warnings.append(explain(error, refused))
             return
@@ -191,7 +191,7 @@ def _note_edit(client: Client, plan: Plan, asked: Sequence[Reasoned], answer: ob
     for one in asked:
         if one.action == "close_issue" and issue.get("state") == "closed":
             if read_timeline(client, plan.issue).closed_by_us:  # else a person has closed it meanwhile
-                client.write("PATCH", _path(plan), {"state": "open"}, repeatable=True)
+                client.write("PATCH", plan.issue.path, {"state": "open"}, repeatable=True)
                 done.no_suggestions = OFF
         else:
             done.suggested.append(one)
@@ -245,7 +245,3 @@ def _id_of(client: Client, plan: Plan, change: Reasoned) -> Reasoned | None:
 def _field(change: Reasoned, *, suggest: bool, plainly: bool = False) -> dict[str, object]:
     why = {} if plainly else change.intent.fields(suggest=suggest)
     return {"field_id": change.target_id, "value": change.value, **why}
-
-
-def _path(plan: Plan) -> str:
-    return f"/repos/{plan.issue.repository}/issues/{plan.issue.number}"

@@ -155,7 +155,7 @@ def read_stage(client: Client, reference: IssueReference) -> tuple[bool, float]:
 
 
 def _read(client: Client, reference: IssueReference) -> dict[str, Any]:
-    issue = client.json(_path(reference))
+    issue = client.json(reference.path)
     if not isinstance(issue.get("title"), str):
         raise GitHubError(f"{reference}: GitHub's answer is not an issue")
     is_it = issue.get("number") == reference.number and _repository(issue).casefold() == reference.repository.casefold()
@@ -165,14 +165,10 @@ def _read(client: Client, reference: IssueReference) -> dict[str, Any]:
 
 
 def _is_untouched(issue: Mapping[str, Any]) -> bool:
-    """Whether nothing happened since an issue was filed, so that its timeline is empty: whatever does, changes
+    """Whether nothing happened since an issue was filed, so that its timeline is empty: any event changes
     `updated_at`."""
     stands_as_filed = issue.get("created_at") is not None and issue.get("created_at") == issue.get("updated_at")
     return stands_as_filed and not (issue.get("labels") or issue.get("type") or issue.get("comments"))
-
-
-def _path(reference: IssueReference) -> str:
-    return f"/repos/{reference.repository}/issues/{reference.number}"
 
 
 def _repository(issue: Mapping[str, Any]) -> str:

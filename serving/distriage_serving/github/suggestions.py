@@ -35,7 +35,7 @@ class ListedSuggestion:
         value: The type or the option; None if `target_id` names it.
         state: `ended`: replaced by another one, or invalidated.
         by, resolved_by: Ids of the accounts that made it and decided on it.
-        event_id: Of the approval in the timeline.
+        event_id: The approval's in the timeline.
         at: Last change, Unix time in seconds.
     """
 
@@ -78,7 +78,7 @@ def list_suggestions(client: Client, issue: IssueReference) -> list[ListedSugges
     """
     found: list[ListedSuggestion] = []
     try:
-        for items, _ in client.pages(f"{_path(issue)}/suggestions", {"state": "all"}):
+        for items, _ in client.pages(f"{issue.path}/suggestions", {"state": "all"}):
             found += [read for item in items if (read := _read(item)) is not None]
     except (NotFoundError, RefusedError) as error:
         if isinstance(error, NotFoundError) or error.status == 422:
@@ -96,7 +96,7 @@ def decide(client: Client, issue: IssueReference, suggestion_id: int, *, approve
     """
     verb = "approve" if approve else "dismiss"
     try:
-        client.write("POST", f"{_path(issue)}/suggestions/{suggestion_id}/{verb}", None, repeatable=True)
+        client.write("POST", f"{issue.path}/suggestions/{suggestion_id}/{verb}", None, repeatable=True)
     except RefusedError as error:
         if error.status not in {404, 422}:
             raise
@@ -158,7 +158,3 @@ def _read(item: Mapping[str, Any]) -> ListedSuggestion | None:
         event_id=number("issue_event_id"),
         at=epoch_s(item.get("updated_at")),
     )
-
-
-def _path(issue: IssueReference) -> str:
-    return f"/repos/{issue.repository}/issues/{issue.number}"

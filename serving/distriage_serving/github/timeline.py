@@ -43,7 +43,7 @@ class Comment:
     Attributes:
         by: We, another bot, or a person.
         who: Login; `ghost` of a deleted account.
-        association: GitHub's word for what the account is to the repository, such as `OWNER`.
+        association: GitHub's word for the account's role in the repository, such as `OWNER`.
         at: Unix time in seconds.
         body: Markdown, hostile.
         url: Its page, or empty.
@@ -96,7 +96,7 @@ def find_own_comment(client: Client, issue: IssueReference, kind: Kind) -> OwnCo
         GitHubError: GitHub cannot be reached or refuses.
     """
     timeline = Timeline(own_login(client), kind)
-    for comment in client.items(f"{_path(issue)}/comments"):
+    for comment in client.items(f"{issue.path}/comments"):
         timeline.read({**comment, "event": "commented"})
     return timeline.comment
 
@@ -105,14 +105,14 @@ def read_timeline(client: Client, issue: IssueReference, kind: Kind = "v1") -> T
     """Read an issue's timeline.
 
     Args:
-        kind: Of our comment to look for.
+        kind: That of our comment to look for.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
         InputError: it has more events than are read.
     """
     timeline = Timeline(own_login(client), kind)
-    for event in client.items(f"{_path(issue)}/timeline"):
+    for event in client.items(f"{issue.path}/timeline"):
         timeline.read(event)
     return timeline
 
@@ -188,10 +188,6 @@ class Timeline:
         if self._login is not None:
             return login_of(actor) == self._login
         return (actor or {}).get("type") == "Bot"
-
-
-def _path(issue: IssueReference) -> str:
-    return f"/repos/{issue.repository}/issues/{issue.number}"
 
 
 def login_of(user: object) -> str | None:

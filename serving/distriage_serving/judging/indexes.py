@@ -33,7 +33,7 @@ class _Made:
     """An index made from the store.
 
     Attributes:
-        revision: Of the store.
+        revision: The store's.
         changed: Issues changed since it was rebuilt.
     """
 
@@ -88,7 +88,7 @@ class PastIndexes:
         return None if index is None else likely_duplicates(index, query)
 
     def github_ids(self, repository: str, found: Collection[LikelyDuplicate], model: str) -> dict[str, int]:
-        """Of likely duplicates, as `distriage.past.answer.github_ids`."""
+        """Likely duplicates, as `distriage.past.answer.github_ids`."""
         index = self.index(repository, model) if found else None
         return {} if index is None else github_ids(index, found)
 

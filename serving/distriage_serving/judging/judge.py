@@ -66,7 +66,7 @@ class LocalJudge:
 
     @property
     def bundle(self) -> Bundle:
-        """Of the classifier."""
+        """The classifier's."""
         return self.classifier.bundle
 
     def look(

@@ -34,7 +34,7 @@ def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str, github_
     past = PastIssue(report.id, title, issue.url, issue.state, "", issue.created_at, github_id)
     row = _row(issue.reference, past, issue.updated_at, report)
     if store.past_digests(issue.repository, issue.number).get(issue.number) == row.digest:
-        store.set_past_states(PastState(issue.reference, issue.state, issue.updated_at, github_id=github_id))
+        store.set_past_states(PastState(issue.reference, issue.state, issue.updated_at))
         return
     row.fingerprint = pack(query)
     store.put_past(model, row)
@@ -68,7 +68,7 @@ def keep_all(
             if before.get(row.number) == row.digest:
                 state: Lifecycle = "closed" if row.state == "closed" else "open"
                 place = IssueReference(repository, row.number)
-                states.append(PastState(place, state, row.updated_at, row.closed_by, row.github_id))
+                states.append(PastState(place, state, row.updated_at, row.closed_by))
             else:
                 new.append((row, found[1]))
         store.set_past_states(*states)

@@ -49,7 +49,7 @@ class TwoReaders:
     """A judge: the first reader's verdict with the second one's answer, if there yet. Safe to share between threads.
 
     Attributes:
-        bundle, past: Of the first reader.
+        bundle, past: The first reader's.
     """
 
     def __init__(self, judge: Judge, store: Store, reader: SecondReader) -> None:
@@ -82,7 +82,7 @@ class TwoReaders:
         """Ask the second reader, unless it was asked, and keep its answer.
 
         Returns:
-            Why there is no answer, if so.
+            Why an answer is missing, if so.
 
         Raises:
             InputError: the report cannot be classified.

@@ -19,7 +19,7 @@ class Marker:
     Attributes:
         kind: `v1`: about the report; `answer`: to a command; `duplicate`: names the original issue;
             `ask`: a question to the author.
-        digest: Of the text below the marker.
+        digest: That of the text below the marker.
     """
 
     kind: Kind

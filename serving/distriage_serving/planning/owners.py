@@ -14,10 +14,10 @@ def owners_of(
     verdict: Verdict, labels: Collection[str], table: Mapping[str, Sequence[str]], filed_at: float
 ) -> Iterator[tuple[str, str]]:
     """(login or team, the table's key) for each key that fits: a label that the model is sure of or its family, a sign,
-    a label on the issue, the framework, or a word of the GPU's name. Of several people, the one of the week of filing.
+    a label on the issue, the framework, or a word of the GPU's name. The week of filing chooses one of several.
 
     Args:
-        labels: On the issue, and planned.
+        labels: The issue's and planned ones.
         filed_at: Unix time in seconds.
     """
     sure = [said for said in verdict.axes.values() if said.outcome == "apply"]

@@ -33,7 +33,7 @@ _UNSURE: Final = frozenset({"suggest", "abstain"})
 
 
 def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
-    """Decide what to do about an issue."""
+    """Plan the changes to an issue."""
     ignored = why_ignored(state, names.config.ignore)
     if ignored is not None:
         left_out = (LeftOut("issue", ignored),)
@@ -233,7 +233,7 @@ class _Planner:
         return self._ours(wrong)
 
     def _ours(self, names: Collection[str]) -> frozenset[str]:
-        """Of some names, case-folded, the labels on the issue that Distriage set."""
+        """The labels on the issue that Distriage set, among some names, case-folded."""
         return frozenset(label for label in self.state.labels & self.state.labels_by_us if label.casefold() in names)
 
     def _why(self, axis: AxisNames, said: AxisVerdict, label: RepositoryLabel) -> Reasoned:

@@ -16,7 +16,7 @@ class OwnComment:
     """Distriage's earlier comment.
 
     Attributes:
-        digest: Of its text, from the hidden marker.
+        digest: That of its text, from the hidden marker.
         edited: Somebody else changed the text.
     """
 
@@ -79,7 +79,7 @@ class IssueState:
         """The latest earlier suggestion of a change, if any.
 
         Args:
-            target_id: Of the field; labels and types are known by name.
+            target_id: The field's; labels and types are known by name.
         """
         same = (
             one
@@ -130,7 +130,7 @@ class Change:
     """One change of an issue; `str` gives it for people.
 
     Attributes:
-        name: Of the label or the issue type; empty of a comment.
+        name: The label's or the issue type's; empty for a comment.
     """
 
     kind: ChangeKind

@@ -72,7 +72,7 @@ def check_other(request: Request, fields: Fields, issues: Sequence[IssueReferenc
 
 def _exists(client: Client, issue: IssueReference) -> bool:
     try:
-        client.json(f"/repos/{issue.repository}/issues/{issue.number}")
+        client.json(issue.path)
     except NotFoundError:
         return False
     return True

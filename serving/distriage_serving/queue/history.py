@@ -38,7 +38,7 @@ def standing_of(reviews: Sequence[Review]) -> dict[str, Review]:
     """Axis -> the standing decision.
 
     Args:
-        reviews: Of one issue, by time.
+        reviews: One issue's, by time.
     """
     return {row.axis: row for row in reviews if row.undone_at is None}
 

@@ -183,7 +183,7 @@ class PlanView:
 
 
 def view_plan(stored: StoredVerdict | None) -> PlanView:
-    """What is left of the latest plan."""
+    """The rest of the latest plan."""
     plan = (stored.plan if stored is not None else None) or {}
     waiting = [str(Change(*change)) for change in plan.get("changes", ())] if plan.get("dry_run") else []
     return PlanView(waiting, plan.get("refused", ()), [(who, key) for who, key in plan.get("owners", ())])

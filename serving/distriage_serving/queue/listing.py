@@ -62,7 +62,7 @@ class Search:
     """A person's search: one issue by its number, or words.
 
     Attributes:
-        repository: Of that issue, if given.
+        repository: That issue's, if given.
     """
 
     repository: str | None = None
@@ -111,7 +111,7 @@ class Filters:
 
     @property
     def search(self) -> Search:
-        """What is looked for."""
+        """Words and number to look for."""
         return read_search(self.chosen.get("search", ""))
 
     def without(self, *keys: str) -> str:

@@ -76,7 +76,8 @@ def _decided(visit: Visit) -> Notice | None:
 
 def _undone(visit: Visit) -> Notice | None:
     this = visit.session.who, visit.store.clock() - NOTICE_S, visit.seen
-    rows, acts = visit.store.last_undone(*this), visit.store.last_undone_acts(*this)
+    rows = visit.store.last_decision(*this, undone=True)
+    acts = visit.store.last_acts(*this, undone=True)
     at, undone_at = (max((row.undone_at or 0.0 for row in found), default=0.0) for found in (rows, acts))
     if acts and undone_at > at:
         what = closing.NAMES[acts[0].what].format(act=acts[0], these=_these(visit, acts))

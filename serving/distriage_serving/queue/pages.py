@@ -145,7 +145,7 @@ class StaleError(ProblemError):
 
 
 class LoginNeededError(Exception):
-    """The request has no session."""
+    """The request lacks a session."""
 
 
 class PageRoute(APIRoute):
@@ -180,7 +180,7 @@ def page_of(request: Request, query: str) -> str:
 
 
 async def _to_login(request: Request) -> Response:
-    """To the login, and from there back to the page; for a form, which is not stored, back to its page."""
+    """Go to the login, and from there back to the page; for a form, which is not stored, back to its page."""
     if request.method != "GET":
         if not request.url.path.startswith("/queue/"):  # logging out loses nothing
             return go_to("/login")

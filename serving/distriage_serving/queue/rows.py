@@ -50,7 +50,7 @@ class Row:
     Attributes:
         key: Names the issue, and the shown verdict and decisions.
         url: On GitHub; empty if unknown.
-        axes: By id.
+        axes: Each by its id.
         refused: GitHub's last refusal, or empty.
         why: See `why_here`.
         own: The names of own labels in its verdict.

@@ -1,4 +1,4 @@
-"""What is remembered: deliveries, jobs, repositories, issues, verdicts of the model and reviews of people, in SQLite
+"""The bot's memory: deliveries, jobs, repositories, issues, verdicts of the model and reviews of people, in SQLite
 or PostgreSQL.
 
 Every method is one short transaction, or part of `Store.transaction`; any of them raises `UnavailableError` when the
@@ -54,65 +54,6 @@ from distriage_serving.store.work.jobs import (
 from distriage_serving.store.work.leases import MAX_ATTEMPTS, LeaseLostError
 from distriage_serving.store.work.pace import Pace
 from distriage_serving.store.work.suggested import SuggestionRow, SuggestionRows
-
-__all__ = [
-    "ASCENDING",
-    "ASK",
-    "ASSIGN",
-    "CLOSES",
-    "MAX_ATTEMPTS",
-    "NOBODY_WAITS",
-    "SNOOZE",
-    "WEEK_S",
-    "WORK_STATES",
-    "Act",
-    "AxisCount",
-    "Backfilled",
-    "CheckArgument",
-    "CommandArgument",
-    "Delivery",
-    "Figures",
-    "How",
-    "Issue",
-    "IssueFilter",
-    "IssueStatus",
-    "Job",
-    "LeaseLostError",
-    "Lifecycle",
-    "LoginSession",
-    "NewJob",
-    "Page",
-    "PastRow",
-    "PastState",
-    "ReaderAnswer",
-    "Repository",
-    "Review",
-    "Sort",
-    "Store",
-    "StoredVerdict",
-    "SuggestionRow",
-    "UnavailableError",
-    "VerdictAxis",
-    "Wait",
-    "WorkState",
-    "access_job",
-    "answer_of",
-    "ask_job",
-    "check_job",
-    "close_job",
-    "command_job",
-    "configure_job",
-    "moved_job",
-    "place_of",
-    "poll_job",
-    "reconcile_job",
-    "report_digest",
-    "review_of",
-    "second_read_job",
-    "sweep_job",
-    "triage_job",
-    "week_of",
-]
 
 
 class Store(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, Index, exists, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Index, Select, exists, func, or_, select, tuple_, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from distriage.base.references import IssueReference
 from distriage_serving.store.database import Database
-from distriage_serving.store.schema import Base, Issue, Name, Number
+from distriage_serving.store.schema import Base, Issue, Name, Number, Review
 
 SNOOZE: Final = "snooze"
 ASSIGN: Final = "assign"
@@ -69,8 +69,11 @@ class Act(Base):
 
     @property
     def reference(self) -> IssueReference:
-        """Of which issue."""
+        """Its issue."""
         return IssueReference(self.repository, self.number)
+
+
+Row = TypeVar("Row", Act, Review)
 
 
 class Acts(Database):
@@ -88,39 +91,19 @@ class Acts(Database):
     def acts(self, issue: IssueReference) -> list[Act]:
         """All acts on an issue, undone ones too, the newest first."""
         wanted = select(Act).where(Act.repository == issue.repository, Act.number == issue.number)
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted.where(of_this_issue(Act)).order_by(Act.id.desc())))
+        return self._all(wanted.where(of_this_issue(Act)).order_by(Act.id.desc()))
 
     def last_acts(
-        self, who: str, since: float, repositories: Collection[str] | None = None, at: float | None = None
+        self,
+        who: str,
+        since: float,
+        repositories: Collection[str] | None = None,
+        at: float | None = None,
+        *,
+        undone: bool = False,
     ) -> list[Act]:
-        """A person's newest standing acts since then: those of one moment.
-
-        Args:
-            repositories: Only in these; in all if None.
-            at: Only acts of this time.
-        """
-        these = [Act.who == who, Act.undone_at.is_(None)]
-        if repositories is not None:
-            these.append(Act.repository.in_(list(repositories)))
-        if at is not None:
-            these.append(Act.at == at)
-        newest = select(func.max(Act.at)).where(*these, Act.at >= since).scalar_subquery()
-        with self._session(writes=False) as session:
-            return list(session.scalars(select(Act).where(*these, Act.at == newest).order_by(Act.id)))
-
-    def last_undone_acts(self, who: str, since: float, repositories: Collection[str] | None = None) -> list[Act]:
-        """The acts of one moment that this person undid last since then.
-
-        Args:
-            repositories: Only in these; in all if None.
-        """
-        these = [Act.who == who, Act.undone_at >= since]
-        if repositories is not None:
-            these.append(Act.repository.in_(list(repositories)))
-        last = select(Act.at).where(*these).order_by(Act.undone_at.desc()).limit(1).scalar_subquery()
-        with self._session(writes=False) as session:
-            return list(session.scalars(select(Act).where(*these, Act.at == last).order_by(Act.id)))
+        """As `of_last_moment`: a person's newest acts."""
+        return self._all(of_last_moment(Act, [Act.who == who], since, repositories, at, undone=undone))
 
     def undo_act(self, act: Act) -> bool:
         """Undo an act.
@@ -137,8 +120,7 @@ class Acts(Database):
 
     def note_act(self, act: Act, *, carried_out: bool, refused: str | None = None) -> None:
         """Note whether GitHub shows an act, or why it refuses."""
-        with self._session(writes=True) as session:
-            session.execute(update(Act).where(Act.id == act.id).values(carried_out=carried_out, refused=refused))
+        self._write(update(Act).where(Act.id == act.id).values(carried_out=carried_out, refused=refused))
 
     def refuse_acts(self, issue: IssueReference, why: str, before: float, *what: str) -> None:
         """Note that GitHub refuses an issue's pending acts and undos from before then.
@@ -149,8 +131,7 @@ class Acts(Database):
         this = [Act.repository == issue.repository, Act.number == issue.number, _is_pending()]
         this += [Act.what.in_(what)] if what else []
         these = update(Act).where(*this, func.coalesce(Act.undone_at, Act.at) <= before)
-        with self._session(writes=True) as session:
-            session.execute(these.values(refused=why))
+        self._write(these.values(refused=why))
 
     def refused_acts(self, issues: Collection[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """Why GitHub refused the newest act on issues, (repository, number); the others are absent."""
@@ -170,18 +151,45 @@ class Acts(Database):
 
     def note_answer(self, act: Act, answer: str, at: float) -> None:
         """Note an author's answer."""
-        with self._session(writes=True) as session:
-            session.execute(update(Act).where(Act.id == act.id).values(answer=answer, answered_at=at))
+        self._write(update(Act).where(Act.id == act.id).values(answer=answer, answered_at=at))
 
 
 def answer_of(acts: Sequence[Act]) -> str:
     """All that the author said since the first standing question, Markdown and hostile.
 
     Args:
-        acts: Of one issue, the newest first.
+        acts: One issue's, the newest first.
     """
     asked = (act for act in reversed(acts) if act.what == ASK and act.undone_at is None)
     return next((act.answer for act in asked if act.answer), "")
+
+
+def of_last_moment(
+    table: type[Row],
+    these: list[ColumnElement[bool]],
+    since: float,
+    repositories: Collection[str] | None,
+    at: float | None,
+    *,
+    undone: bool,
+) -> Select[Row]:
+    """The newest standing rows since then, all of one moment; or those of the moment that was undone last.
+
+    Args:
+        these: Conditions.
+        repositories: Only in these; in all if None.
+        at: Only those of this time.
+    """
+    changed_at = table.undone_at if undone else table.at
+    wanted = select(table).where(*these, changed_at >= since)
+    if not undone:
+        wanted = wanted.where(table.undone_at.is_(None))
+    if repositories is not None:
+        wanted = wanted.where(table.repository.in_(list(repositories)))
+    if at is not None:
+        wanted = wanted.where(table.at == at)
+    moment = wanted.with_only_columns(table.at).order_by(changed_at.desc()).limit(1).scalar_subquery()
+    return wanted.where(table.at == moment).order_by(table.id)
 
 
 def of_this_issue(table: type[Any]) -> ColumnElement[bool]:

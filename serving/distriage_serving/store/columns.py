@@ -26,7 +26,7 @@ def storable(text: str) -> str:
 
 
 class PlainText(TypeDecorator[str]):
-    """Text. NUL, which PostgreSQL refuses, and lone surrogates, which UTF-8 has no bytes for, become U+FFFD."""
+    """Text. NUL, which PostgreSQL refuses, and lone surrogates, which UTF-8 cannot encode, become U+FFFD."""
 
     impl = Text
     cache_ok = True

@@ -11,9 +11,22 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self, TypeVar, cast
 
-from sqlalchemy import URL, ColumnElement, Engine, Table, create_engine, event, inspect, make_url, select, text
+from sqlalchemy import (
+    URL,
+    ColumnElement,
+    Engine,
+    Select,
+    Table,
+    Update,
+    create_engine,
+    event,
+    inspect,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalError, OperationalError
@@ -28,8 +41,9 @@ CONNECT_TIMEOUT_S: Final = 10
 UPGRADE_POLL_S: Final = 0.5
 LOCK_TIMEOUT_S: Final = 7  # GitHub waits 10 s for the answer to a delivery
 PROBE_EVERY_S: Final = 2.0
-UPGRADE_WAIT_S: Final = 45.0  # for older processes to end, which may take 30 s to finish what is under way
+UPGRADE_WAIT_S: Final = 45.0  # for older processes to end, which may take 30 s to finish their work
 MIN_FREE_BYTES: Final = 64 << 20  # of SQLite's disk
+T = TypeVar("T")
 _WRITES: Final = "distriage_writes"
 _EXPECTED: Final = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
 
@@ -149,6 +163,18 @@ class Database:
         """
         with self._session(writes=True):
             yield
+
+    def _first(self, wanted: Select[T]) -> T | None:
+        with self._session(writes=False) as session:
+            return session.scalar(wanted)
+
+    def _all(self, wanted: Select[T]) -> list[T]:
+        with self._session(writes=False) as session:
+            return list(session.scalars(wanted))
+
+    def _write(self, change: Update) -> None:
+        with self._session(writes=True) as session:
+            session.execute(change)
 
     @contextmanager
     def _session(self, *, writes: bool) -> Iterator[Session]:

@@ -52,7 +52,7 @@ class Issues(Database):
     """The store's part for issues."""
 
     def save_issue(self, issue: Issue) -> None:
-        """Insert an issue, or update what GitHub says of it; a view older than the one stored changes nothing, unless
+        """Insert an issue, or update it from GitHub; a view older than the one stored changes nothing, unless
         that one is deleted: of a repository's deletion may be heard late. One filed later takes the place of the one
         stored and its verdicts: its repository was deleted and made anew.
         """
@@ -94,8 +94,7 @@ class Issues(Database):
 
     def set_assignee(self, reference: IssueReference, login: str) -> None:
         """Note who takes an issue on GitHub; empty: nobody."""
-        with self._session(writes=True) as session:
-            session.execute(update(Issue).where(*_is(reference)).values(assignee=login.lower()))
+        self._write(update(Issue).where(*_is(reference)).values(assignee=login.lower()))
 
     def note_thread(
         self,
@@ -119,13 +118,11 @@ class Issues(Database):
         elif waits_since is not None:
             values["waits_since"] = case((Issue.waits_since == NOBODY_WAITS, waits_since), else_=Issue.waits_since)
         this = update(Issue).where(*_is(reference), Issue.updated_at <= updated_at, Issue.state == state)
-        with self._session(writes=True) as session:
-            session.execute(this.values(values))
+        self._write(this.values(values))
 
     def hold(self, reference: IssueReference, *, held: bool) -> None:
         """Note whether an issue's labels wait until the repository's configuration is repaired."""
-        with self._session(writes=True) as session:
-            session.execute(update(Issue).where(*_is(reference)).values(held=held))
+        self._write(update(Issue).where(*_is(reference)).values(held=held))
 
     def held_issues(self, repository: str) -> list[IssueReference]:
         """The issues of a repository that wait until its configuration is repaired."""

@@ -40,9 +40,9 @@ class PastRow(Base):
         state: `open` or `closed`.
         closed_by: GitHub's reason, or empty.
         updated_at: The issue's on GitHub.
-        digest: Of title and body.
+        digest: That of title and body.
         fingerprint: From `distriage.past.packed`; None if the issue is gone.
-        revision: Of the repository at the row's last change; filled in by the store.
+        revision: The repository's at the row's last change; filled in by the store.
         github_id: GitHub's own; 0 if unknown.
     """
 
@@ -71,14 +71,12 @@ class PastState:
         updated_at: Unix time in seconds; None if it is only missing from a list. A page that shifts while it is read
             causes that too, so any later view brings the issue back.
         reason: GitHub's for closing it, or empty.
-        github_id: GitHub's own; 0 if not told.
     """
 
     issue: IssueReference
     state: Lifecycle
     updated_at: float | None
     reason: str = ""
-    github_id: int = 0
 
 
 class PastIssues(Database):
@@ -97,8 +95,7 @@ class PastIssues(Database):
 
     def past_repository(self, name: str) -> PastRepository | None:
         """The repository; None if its past issues are not kept."""
-        with self._session(writes=False) as session:
-            return session.scalar(select(PastRepository).where(PastRepository.name == name))
+        return self._first(select(PastRepository).where(PastRepository.name == name))
 
     def past_digests(self, repository: str, number: int | None = None) -> dict[int, str]:
         """Number -> digest of the past issues of a repository, or of one of them; none that are gone."""
@@ -114,8 +111,7 @@ class PastIssues(Database):
         wanted = select(PastRow.fingerprint).join(PastRepository, PastRepository.name == PastRow.repository)
         wanted = wanted.where(PastRow.repository == issue.repository, PastRow.number == issue.number)
         wanted = wanted.where(PastRow.digest == digest, PastRepository.model == model)
-        with self._session(writes=False) as session:
-            return session.scalar(wanted)
+        return self._first(wanted)
 
     def past_rows(self, repository: str, since: int, after: int = 0) -> list[PastRow]:
         """A page of the rows that changed after a revision, by number.
@@ -125,8 +121,7 @@ class PastIssues(Database):
         """
         wanted = select(PastRow).where(PastRow.repository == repository, PastRow.revision > since)
         wanted = wanted.where(PastRow.number > after).order_by(PastRow.number).limit(PAGE_ROWS)
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted))
+        return self._all(wanted)
 
     def put_past(self, model: str, *rows: PastRow) -> None:
         """Store the state of issues of one repository. Ignores views older than the stored one, and repositories whose
@@ -163,10 +158,10 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
     """Note the state of an issue, if it is kept; older news changes nothing, unless the issue is gone.
 
     Args:
-        revision: Of the change; a new one if None.
+        revision: The change's; a new one if None.
     """
     this = (PastRow.repository == told.issue.repository, PastRow.number == told.issue.number)
-    columns = (PastRow.state, PastRow.closed_by, PastRow.updated_at, PastRow.github_id)
+    columns = (PastRow.state, PastRow.closed_by, PastRow.updated_at)
     known = session.execute(select(*columns).where(*this)).first()
     if known is None:
         return
@@ -180,8 +175,6 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
         reason = told.reason or known.closed_by if told.state == "closed" else ""
         if (told.state, reason) != (known.state, known.closed_by):
             values |= {"state": told.state, "closed_by": reason}
-        if told.github_id and not known.github_id:  # kept by an earlier version
-            values["github_id"] = told.github_id
     if len(values) > 1:
         values["revision"] = revision or _next_revision(session, told.issue.repository)
     session.execute(changed.values(values))

@@ -17,7 +17,7 @@ class ReaderAnswer(Base):
     Attributes:
         model: The first reader, whose scores the question was based on.
         shares: A JSON object: axis -> list of [label or None, share]; empty without an answer.
-        note: Why there is no answer.
+        note: Why an answer is missing.
     """
 
     __tablename__ = "readings"
@@ -62,8 +62,7 @@ class ReaderAnswers(Database):
         wanted = select(ReaderAnswer).where(
             ReaderAnswer.digest == digest, ReaderAnswer.model == model, ReaderAnswer.reader == reader
         )
-        with self._session(writes=False) as session:
-            return session.scalar(wanted)
+        return self._first(wanted)
 
     def save_reader_answer(self, answer: ReaderAnswer) -> None:
         """Keep an answer, replacing the earlier one."""
@@ -94,8 +93,7 @@ class ReaderAnswers(Database):
         """Count a request's tokens beyond the estimate; a negative number gives back."""
         left = ReaderDay.tokens + tokens
         settled = update(ReaderDay).where(ReaderDay.day == int(self.clock() // DAY_S), left >= 0).values(tokens=left)
-        with self._session(writes=True) as session:
-            session.execute(settled.execution_options(synchronize_session=False))
+        self._write(settled.execution_options(synchronize_session=False))
 
     def count_reader_result(self, result: str) -> None:
         """One more question ended so."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
-from sqlalchemy import delete, func, literal, select, update
+from sqlalchemy import delete, exists, func, literal, select, update
 from sqlalchemy.orm import Session, aliased
 
 from distriage_serving.store.acts import Act
@@ -25,7 +25,7 @@ class Repositories(Database):
         """Set columns of a repository, known or not; others keep their values.
 
         Args:
-            values: Of the columns of `Repository`.
+            values: By the columns of `Repository`.
         """
         with self._session(writes=True) as session:
             new = insert(session, Repository).values(values_of(Repository(name=name, display_name=name)) | values)
@@ -48,8 +48,7 @@ class Repositories(Database):
             wanted = wanted.where(Repository.enabled == enabled)
         if installation_id is not None:
             wanted = wanted.where(Repository.installation_id == installation_id)
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted))
+        return self._all(wanted)
 
     def enable_repositories(self, installation_id: int, names: Iterable[str]) -> None:
         """Note that the App is on these repositories of an installation.
@@ -113,9 +112,9 @@ class Repositories(Database):
             _forget_deleted(session, after)
             _move_repository(session, row, new)
             numbers = _move_issues(session, before, after)
-            _move_reviews(session, before, after)
+            _move_unless_known(session, Review, ("axis", "who", "how", "at"), before, after)
             session.execute(update(Act).where(Act.repository == before).values(repository=after))
-            _move_suggestions(session, before, after)
+            _move_unless_known(session, SuggestionRow, ("action", "axis", "value"), before, after)
             move_past(session, before, after, self.clock())
             _move_work(session, before, after, self.clock())
             update_status(session, [(after, number) for number in numbers])
@@ -159,30 +158,15 @@ def _move_issues(session: Session, before: str, after: str) -> list[int]:
     return numbers
 
 
-def _move_reviews(session: Session, before: str, after: str) -> None:
-    known = aliased(Review)
-    same = (
-        select(known.id)
-        .where(known.repository == after, known.number == Review.number, known.axis == Review.axis)
-        .where(known.who == Review.who, known.how == Review.how, known.at == Review.at)
-        .exists()
-    )
-    mine = Review.repository == before
-    session.execute(delete(Review).where(mine, same).execution_options(synchronize_session=False))
-    session.execute(update(Review).where(mine).values(repository=after))
-
-
-def _move_suggestions(session: Session, before: str, after: str) -> None:
-    known, moved = aliased(SuggestionRow), SuggestionRow
-    there = (
-        select(known.id)
-        .where(known.repository == after, known.number == moved.number, known.action == moved.action)
-        .where(known.axis == moved.axis, known.value == moved.value)
-        .exists()
-    )
-    mine = moved.repository == before
-    session.execute(delete(moved).where(mine, there).execution_options(synchronize_session=False))
-    session.execute(update(moved).where(mine).values(repository=after))
+def _move_unless_known(
+    session: Session, table: type[Review | SuggestionRow], key: Sequence[str], before: str, after: str
+) -> None:
+    """Move rows to the new name; one whose number and key are there already is dropped."""
+    known = aliased(table)
+    same = [getattr(known, name) == getattr(table, name) for name in ("number", *key)]
+    mine, there = table.repository == before, exists().where(known.repository == after, *same)
+    session.execute(delete(table).where(mine, there).execution_options(synchronize_session=False))
+    session.execute(update(table).where(mine).values(repository=after))
 
 
 def _move_work(session: Session, before: str, after: str, now: float) -> None:

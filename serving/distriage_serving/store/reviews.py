@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from distriage.answer.feedback import OWN_AXIS, own_label
 from distriage.answer.verdict import Verdict
 from distriage.base.references import IssueReference
-from distriage_serving.store.acts import of_this_issue
+from distriage_serving.store.acts import of_last_moment, of_this_issue
 from distriage_serving.store.database import Database, plain_insert, values_of
 from distriage_serving.store.schema import How, Issue, IssueStatus, Review, StoredVerdict, VerdictAxis
 
@@ -32,7 +32,7 @@ def review_of(
 
     Args:
         said: The verdict, if there is one.
-        predicted: The reviewed label, if not the verdict's; it has no probability then.
+        predicted: The reviewed label, if not the verdict's; it then lacks a probability.
     """
     who, how, at = by
     verdict = said.verdict if isinstance(said, StoredVerdict) else said
@@ -108,8 +108,7 @@ class Reviews(Database):
             wanted = wanted.where(Review.repository == issue.repository, Review.number == issue.number)
         if not undone:
             wanted = wanted.where(Review.undone_at.is_(None))
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted))
+        return self._all(wanted)
 
     def reviews_of(self, issues: Collection[Key]) -> dict[Key, list[Review]]:
         """All reviews of issues, including undone ones, by time; issues without a review are absent."""
@@ -125,37 +124,17 @@ class Reviews(Database):
         return found
 
     def last_decision(
-        self, who: str, since: float, repositories: Collection[str] | None = None, at: float | None = None
+        self,
+        who: str,
+        since: float,
+        repositories: Collection[str] | None = None,
+        at: float | None = None,
+        *,
+        undone: bool = False,
     ) -> list[Review]:
-        """A person's newest standing decision in the queue since then: the reviews of one moment.
-
-        Args:
-            repositories: Only in these; in all if None.
-            at: Only a decision of this time.
-        """
-        these = [Review.who == who, Review.how == "queue", Review.undone_at.is_(None)]
-        if repositories is not None:
-            these.append(Review.repository.in_(list(repositories)))
-        if at is not None:
-            these.append(Review.at == at)
-        newest = select(Review.at).where(*these, Review.at >= since).order_by(Review.at.desc()).limit(1)
-        wanted = select(Review).where(*these, Review.at == newest.scalar_subquery()).order_by(Review.id)
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted))
-
-    def last_undone(self, who: str, since: float, repositories: Collection[str] | None = None) -> list[Review]:
-        """The reviews of the last decision in the queue that this person undid since then.
-
-        Args:
-            repositories: Only in these; in all if None.
-        """
-        these = [Review.who == who, Review.how == "queue", Review.undone_at >= since]
-        if repositories is not None:
-            these.append(Review.repository.in_(list(repositories)))
-        last = select(Review.at).where(*these).order_by(Review.undone_at.desc()).limit(1)
-        wanted = select(Review).where(*these, Review.at == last.scalar_subquery()).order_by(Review.id)
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted))
+        """As `of_last_moment`: a person's newest decision in the queue."""
+        these = [Review.who == who, Review.how == "queue"]
+        return self._all(of_last_moment(Review, these, since, repositories, at, undone=undone))
 
 
 def _add(session: Session, review: Review) -> int:

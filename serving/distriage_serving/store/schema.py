@@ -91,7 +91,7 @@ class Job(WorkColumns, Base):
     """Something to do on GitHub: the outbox.
 
     Attributes:
-        key: Of at most one waiting job; see `Store.put_job`.
+        key: At most one waiting job has it; see `Store.put_job`.
         lane: Only one job of a lane is leased at a time; see `NewJob.lane`.
         argument: A JSON value, as `kind` needs it.
     """
@@ -157,8 +157,8 @@ class Issue(Base):
         body: Markdown of the reporter's, hostile; not loaded by `Store.list_issues`.
         state: On GitHub.
         labels, issue_type: Names as last seen.
-        comments: How many; -1 if unknown.
-        digest: Of title and body; filled in by the store.
+        comments: How many.
+        digest: That of title and body; filled in by the store.
         priority: How much it needs a person, larger is more; see `priority.py`. Filled in by the store.
         status: People's reaction to the verdict; `open`: not looked at. Filled in by the store.
         verdict_id: The latest verdict; None before the first. Filled in by the store.
@@ -239,7 +239,7 @@ class VerdictAxis(Base):
 
     Attributes:
         standing: A person's decision, else `label`; empty: none fits, or the axis does not apply.
-        decided: By a person, on this axis or its required one. `update_status` keeps it and `standing`.
+        decided: A person decided, on this axis or its required one. `update_status` keeps it and `standing`.
         requires_axis, requires_label: `Axis.requires`; empty for an axis that always applies.
     """
 

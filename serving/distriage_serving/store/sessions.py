@@ -44,14 +44,12 @@ class LoginSessions(Database):
     def get_session(self, id: str) -> LoginSession | None:  # noqa: A002
         """The session of this id, unless its time is over."""
         wanted = select(LoginSession).where(LoginSession.id == id, LoginSession.ends_at > self.clock())
-        with self._session(writes=False) as database:
-            return database.scalar(wanted)
+        return self._first(wanted)
 
     def list_sessions(self) -> list[LoginSession]:
         """All that last, the newest first."""
         wanted = select(LoginSession).where(LoginSession.ends_at > self.clock())
-        with self._session(writes=False) as database:
-            return list(database.scalars(wanted.order_by(LoginSession.created_at.desc(), LoginSession.id)))
+        return self._all(wanted.order_by(LoginSession.created_at.desc(), LoginSession.id))
 
     def end_sessions(self, *ids: str) -> int:
         """End these.

@@ -117,8 +117,7 @@ class Verdicts(Database):
         latest = (
             select(Issue.verdict_id).where(Issue.repository == repository, Issue.number == number).scalar_subquery()
         )
-        with self._session(writes=False) as session:
-            return session.scalar(select(StoredVerdict).where(StoredVerdict.id == latest))
+        return self._first(select(StoredVerdict).where(StoredVerdict.id == latest))
 
     def labelled_digest(self, repository: str, number: int) -> str | None:
         """Digest of the report to which the issue's labels belong: that of the last plan carried out."""
@@ -129,8 +128,7 @@ class Verdicts(Database):
             .order_by(StoredVerdict.carried_out_at.desc(), StoredVerdict.id.desc())
             .limit(1)
         )
-        with self._session(writes=False) as session:
-            return session.scalar(last)
+        return self._first(last)
 
     def backfilled(self, reference: IssueReference) -> list[Backfilled]:
         """Changes that `distriage backfill` was about to make on an issue in a person's name, the oldest first."""
@@ -146,8 +144,7 @@ class Verdicts(Database):
 
     def set_plan(self, verdict_id: int, plan: dict[str, object]) -> None:
         """Another plan follows from the same verdict."""
-        with self._session(writes=True) as session:
-            session.execute(update(StoredVerdict).where(StoredVerdict.id == verdict_id).values(plan=plan))
+        self._write(update(StoredVerdict).where(StoredVerdict.id == verdict_id).values(plan=plan))
 
     def note_outcome(
         self, verdict_id: int, labels: Collection[str], issue_type: str | None, refused: list[str], *, complete: bool

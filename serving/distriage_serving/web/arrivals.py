@@ -99,7 +99,7 @@ class Body:
     """One request's body; a context that releases it at its end.
 
     Args:
-        kind: Of the request; each kind has its own places.
+        kind: The request's; each kind has its own places.
         signature: The required one, if any.
     """
 

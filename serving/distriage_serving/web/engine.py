@@ -28,7 +28,7 @@ from distriage_serving.judging.process import ModelError, load_classifier
 from distriage_serving.logs import log
 from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
-from distriage_serving.web.problem import InvalidPart, ProblemError, pointer, unavailable
+from distriage_serving.web.problem import invalid, unavailable
 
 LOADING_RETRY_AFTER_S: Final = 2
 
@@ -152,10 +152,7 @@ class Engine:
                 `similar` with a model that has no index (422).
         """
         if similar and not Similar.available(self.bundle):
-            what = "this server's model has no index of known issues"
-            raise ProblemError(
-                422, "invalid-request", what, errors=[InvalidPart(pointer=pointer(["similar"]), detail=what)]
-            )
+            raise invalid("this server's model has no index of known issues", "similar")
         _ = self.bundle
         lane, name = (self._explained, "explain") if explain else (self._plain, "plain")
         config = RepositoryConfig(mode=mode)

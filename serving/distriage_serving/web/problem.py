@@ -127,6 +127,15 @@ def unavailable(code: Code, detail: str, retry_after_s: int) -> ProblemError:
     return ProblemError(503, code, detail, headers={"Retry-After": str(retry_after_s)})
 
 
+def invalid(detail: str, *place: str | int) -> ProblemError:
+    """A 422 for one fault.
+
+    Args:
+        place: Keys of the body that lead to it; none: it is the whole of it.
+    """
+    return ProblemError(422, "invalid-request", detail, errors=[InvalidPart(pointer=pointer(place), detail=detail)])
+
+
 def of_status(status: int, headers: Mapping[str, str] | None) -> ProblemError:
     """The problem for an error that the web framework raised; a 500 if unknown."""
     code = _STATUS_CODES.get(status)

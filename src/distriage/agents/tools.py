@@ -1,4 +1,4 @@
-"""The tools: what each takes and gives is described in `tools.json`. Runs the model."""
+"""The tools; `tools.json` describes their arguments and answers. Runs the model."""
 
 from __future__ import annotations
 

@@ -32,10 +32,10 @@ from distriage.facts.versions import Comparison
 from distriage.github.releases import Release
 from distriage.model.bundle import Bundle
 from distriage.model.label import meanings
-from distriage.model.taxonomy import CAUSE, DISTRIBUTED, Taxonomy
+from distriage.model.taxonomy import CAUSE, Taxonomy
 from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
-from distriage.segments import Role
+from distriage.segments import Kind, Role
 from distriage.segments.roles import quotes_exception
 from distriage.signs.find import signs_of
 
@@ -43,7 +43,7 @@ from distriage.signs.find import signs_of
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)
 _ATTACHED = re.compile(
     r"attach(?:ed|ing)(?: (?!(?:and|but|to|with|debugger|gdb|profiler)\b)\w{1,20}){0,4} (?:log|trace|stack|output)"
-    r"|(?<!\w)(?:log|trace|output)s?(?: is| are)? attached"
+    r"|(?<!\w)(?:log|trace|output|error)s?(?: [a-z]{2,12}){0,6} attached"
 )
 _STACKS = ("py-spy", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
 _NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
@@ -54,7 +54,7 @@ class Findings:
     """Findings about a report, for every mode; `verdict` decides.
 
     Attributes:
-        bundle: Of the model that made the prediction.
+        bundle: The one that made the prediction.
         evidence: Axis -> lines that carried its likeliest label; None if not asked for.
         similar: The most similar known issues; None if not asked for.
         own: The repository's own labels, if known.
@@ -153,18 +153,11 @@ class Findings:
         thin = self.read.is_thin
         if not _applies(decisions) or not (in_domain or thin) or self.read.tells_no_failure:
             return []  # not about a failure that we could help with
-        likely = self.bundle.taxonomy.labels_of(likely_labels(decisions))
-        if (
-            DISTRIBUTED in likely
-            and likely[DISTRIBUTED].id == "true"
-            and decisions[DISTRIBUTED].outcome is not Outcome.APPLY
-        ):
-            del likely[DISTRIBUTED]  # a suspicion is not enough to ask for GPUs
         return missing_facts(
             self.read.facts,
             has_error=self._has_error(hangs=_hangs(decisions, self.bundle.taxonomy)),
             thin=thin,
-            likely=likely,
+            likely=self.bundle.taxonomy.labels_of(likely_labels(decisions)),
             situation=situation,
             segments=self.read.segments,
         )
@@ -182,9 +175,10 @@ class Findings:
                 (Role.INITIATING, Role.CASCADE)
             )
         if Role.INITIATING not in roles and not roles.isdisjoint((Role.CASCADE, Role.TEARDOWN)):
-            return False  # another process failed
+            return "hangs" in read.situation.seen  # another process failed, unless none did
         return (
             bool(read.input.errors)
+            or any(_ends_in_words(one.lines[-1].text) for one in read.segments.of(Kind.TRACEBACK))
             or "shows-error" in read.situation.seen
             or bool(QUOTED_ERROR.search(read.input.text))
         )
@@ -193,6 +187,11 @@ class Findings:
 def _hangs(decisions: Mapping[str, Decision], taxonomy: Taxonomy) -> bool:
     """Whether a waiting run is likely: its error comes late, if at all."""
     return "hang" in meanings(taxonomy.labels_of(likely_labels(decisions)).values())
+
+
+def _ends_in_words(line: str) -> bool:
+    """Whether the last line of a traceback is its message, even without the exception's name."""
+    return line[:1].isalpha() and not line.startswith("Traceback")
 
 
 def _source(at: Source) -> FactSource:

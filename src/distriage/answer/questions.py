@@ -8,7 +8,7 @@ from typing import Final
 
 from distriage.answer.verdict import MissingFact
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.projects import NCCL, PYTORCH, is_built_on_torch, projects
+from distriage.facts.projects import NCCL, PYTORCH, projects
 from distriage.facts.situation import ORDINARY, Platform, Situation
 from distriage.model.label import Label, meanings
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, STAGE, SYMPTOM
@@ -17,47 +17,17 @@ from distriage.segments import Kind, Role, Segments
 _NOTHING: Final = Segments("", ())
 
 _QUESTIONS: Mapping[str, str] = {
-    "framework_version": "Which version (or commit) is in use?",
     "torch": "Which version of PyTorch?",
     "cuda": "Which CUDA (or ROCm) version?",
-    "nccl": "Which NCCL version? (`python -c 'import torch; print(torch.cuda.nccl.version())'`)",
-    "gpu_model": "Which GPU model?",
-    "gpu_count": "How many GPUs take part?",
-    "nodes": "On how many nodes?",
-    "os": "Which operating system?",
+    "nccl": "Which NCCL version?",
     "launcher": "With which command are the processes launched?",
     "error": "What is the complete error message or traceback?",
-    "reproduction": "What is the smallest script or command that shows it?",
 }
-_ON_ONE_NODE = 8  # up to this many GPUs are nearly always on one
-# Facts to ask for without an NVIDIA card; empty: there is no such fact.
-_ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
-    Platform.ROCM: {
-        "cuda": "Which ROCm version?",
-        "nccl": "Which RCCL version? (`python -c 'import torch; print(torch.cuda.nccl.version())'`)",
-    },
-    Platform.NPU: {
-        "cuda": "Which CANN version?",
-        "nccl": "",
-        "gpu_model": "Which NPU model?",
-        "gpu_count": "How many NPUs take part?",
-    },
-    Platform.TPU: {
-        "cuda": "",
-        "nccl": "",
-        "gpu_model": "Which generation of TPU?",
-        "gpu_count": "How many TPU chips take part?",
-    },
-    Platform.HPU: {
-        "cuda": "Which version of SynapseAI?",
-        "nccl": "",
-        "gpu_model": "Which generation of Gaudi?",
-        "gpu_count": "How many Gaudi devices take part?",
-    },
-    Platform.XPU: {"cuda": "", "nccl": ""},
-    Platform.MACOS: {"cuda": "", "nccl": "", "gpu_model": "Which Mac?", "gpu_count": ""},
-    Platform.WINDOWS: {"nccl": ""},
-    Platform.CPU: {"cuda": "", "nccl": "", "gpu_model": "", "gpu_count": ""},
+_STACK: Mapping[Platform, str] = {  # what takes the place of CUDA; empty: nothing does
+    Platform.ROCM: "Which ROCm version?",
+    Platform.NPU: "Which CANN version?",
+    Platform.HPU: "Which version of SynapseAI?",
+    **dict.fromkeys((Platform.TPU, Platform.XPU, Platform.MACOS, Platform.CPU), ""),
 }
 _HANGING: Final = "What are the last lines of each process's log, and what does {} show for each of them?"
 _HANGING_ALONE: Final = "What are the last lines of its log, and what does {} show?"
@@ -105,46 +75,42 @@ def missing_facts(
         segments: The report, whose content is not asked for.
 
     Returns:
-        The most needed first, at most two, three for a hang; `fact` is the name of a field of `facts`, or `error` or
-        `reproduction`.
+        The most needed first, at most two, three for a hang; `fact` is the name of a field of `facts`, or `error`.
     """
     symptom = likely.get(SYMPTOM)
     shown = symptom or likely.get(STAGE)
     means = symptom.means if symptom is not None else frozenset()
-    hangs = "hang" in means and not situation.seen >= {"alone", "no-hang"}
+    seen = situation.seen
+    hangs = "hang" in means and not ("no-hang" in seen and seen & {"alone", "ends-itself"})
     stated = facts.stated().keys() | situation.stated
     if _shows_command(segments, serving=situation.serving):
         stated |= {"launcher"}
-    version, known = _version(facts, situation, stated, means)
-    told = not thin and (situation.explained or "unscheduled" in situation.seen)  # the decisive facts are there
+    told = not thin and (situation.explained or "unscheduled" in seen)  # the decisive facts are there
     families = _OWN if not segments.of(Kind.SOURCE) else {*_OWN, "configuration"}
     own = CAUSE in likely and likely[CAUSE].family in families and not thin  # the reporter's script or data
-    missing = (
-        [] if known or own or (not thin and (situation.explained or "hypothetical" in situation.seen)) else [version]
-    )
+    version = _version(facts, situation, stated, means)
+    moot = own or (not thin and (situation.explained or "hypothetical" in seen))
+    missing = [version] if version and not moot else []
     if shown is not None and not told:
         missing += [
             fact
             for fact in shown.asks_for
             if fact not in {version, *stated} and _concerns(fact, facts, likely, situation)
         ]
-    if missing[:1] == ["framework_version"] and facts.framework in projects().all and means.isdisjoint(_OF_STACK):
+    if missing[:1] == ["framework_version"] and means.isdisjoint(_OF_STACK):
         missing = [fact for fact in missing if fact != "torch"]  # its own release comes first
-    if thin and "install" not in means:  # the complete error tells the command
-        missing.insert(0, "reproduction")
     waits_or_fails = hangs or "error" in situation.subjects
-    alien = hangs and "alien-process" in situation.seen  # nothing to take the stacks of
+    alien = hangs and "alien-process" in seen  # nothing to take the stacks of
     unshown = waits_or_fails and not (has_error or told or alien) and "goes-on" not in means
-    if unshown or (thin and "goes-on" not in means) or (situation.seen >= _FAILED_BUILD and not told):
+    if unshown or (thin and "goes-on" not in means) or (seen >= _FAILED_BUILD and not told):
         missing.insert(0, "error")
     framework, library = facts.framework, situation.library
     texts = {
         **_QUESTIONS,
-        **({"framework_version": f"Which version (or commit) of {framework} is in use?"} if framework else {}),
+        "framework_version": f"Which version (or commit) of {framework} is in use?",
         **({"torch": f"Which version of {library}?"} if library else {}),
-        **({"nccl": "Which NCCL version?"} if not situation.torch else {}),
         **({"launcher": "With which command is the server started?"} if situation.serving else {}),
-        **_ELSEWHERE.get(situation.platform, {}),
+        **({"cuda": _STACK[situation.platform]} if situation.platform in _STACK else {}),
         **({"cuda": "Which CUDA version?"} if "nvidia" in situation.subjects else {}),
         "error": _about_error(symptom, situation, segments, thin=thin),
     }
@@ -177,58 +143,49 @@ def _about_error(symptom: Label | None, situation: Situation, segments: Segments
     return _QUESTIONS["error"]
 
 
-def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], means: Set[str]) -> tuple[str, bool]:
-    """The fact that tells which version failed, and whether the report states it.
+def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], means: Set[str]) -> str | None:
+    """The fact that tells which version failed; None if the report states it.
 
-    It is the library's in the library's own tracker, and if only the library is known.
+    It is the library's in the library's own tracker, and if only the library is known. Of an unknown project nobody
+    knows whether it has releases, or whether one of them decides anything.
     """
     framework, library = facts.framework, situation.library
     project = projects().all.get(framework or "")
-    if framework == NCCL or (project is not None and NCCL in project.on and "install" not in means):
-        return "nccl", not stated.isdisjoint({"nccl", "framework_version"})
-    own = library is not None and library == framework
-    alone = framework is None and library is not None
-    version = "torch" if framework in {PYTORCH, *projects().parts} or own or alone else "framework_version"
-    known = {version, "framework_version"} if own else {version}
-    if version == "framework_version" and project is None:  # a reporter who states others' versions states this one
-        known |= {"version", "torch", "python", "cuda", *facts.others}
-    return version, not known.isdisjoint(stated | situation.subjects) or "source" in situation.subjects
+    if "source" in situation.subjects or (framework is None and library is None):
+        return None
+    if project is None:
+        return "torch" if framework is None and "torch" not in stated else None
+    if framework == NCCL or (NCCL in project.on and "install" not in means):
+        version = "nccl"
+    elif framework in {PYTORCH, library, *projects().parts}:
+        version = "torch"
+    else:
+        version = "framework_version" if project.releases else ""
+    return version if version and stated.isdisjoint({version, "framework_version"}) else None
 
 
 def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], situation: Situation) -> bool:
     """Whether a report is about the subject of a question."""
     subjects, seen = situation.subjects, situation.seen
     means = meanings(likely.values())
-    distributed = likely[DISTRIBUTED].id if DISTRIBUTED in likely else None
-    device = "device" in subjects or (distributed == "true" and is_built_on_torch(facts.framework))
-    card = device and ("ray" not in seen or "cuda" in subjects)  # to Ray, GPUs are numbers to be shared out
-    together = distributed != "false" and seen.isdisjoint({"pickling", "alone"})  # several processes have to do with it
-    launched = together and facts.framework != "Ray"  # Ray starts its processes itself
     image = "container" in subjects and "build" in means  # it tells
-    several_nodes = "nodes" in subjects or (device and (facts.gpu_count or 0) > _ON_ONE_NODE)
-    offloads = {"slow", "offload"} <= seen  # the host's memory and CPU decide
+    if fact == "torch":
+        return (
+            facts.framework in projects().all.keys() - {PYTORCH, *projects().parts}
+            and situation.torch
+            and not situation.serving
+            and not (image or seen & {"pair", "store-barrier"})  # a server runs with one release only
+            and ("install" not in means or "pytorch" in subjects)
+        )
     # No kernel failed: a check of its own, or an index.
     checked = seen & {"index-range", "wants-release", "link-fails"} or ("abort" in seen and "kernel-fault" not in seen)
-    return {
-        "torch": (situation.torch or facts.framework in {None, situation.library})
-        and situation.library is not None
-        and not situation.serving
-        and not (image or not seen.isdisjoint({"pair", "store-barrier"}))  # a server runs with one release only
-        and ("install" not in means or not situation.torch or "pytorch" in subjects),
-        "cuda": "cuda" in subjects and not (image or checked) and facts.rocm is None,
-        "nccl": launched
-        and ("nccl" in subjects or "nccl-said" in seen)
-        and seen.isdisjoint({"store-barrier", "gloo-fails"}),
-        "nodes": together and several_nodes and "one-host" not in seen,
-        "gpu_model": card and not (checked or offloads or "not-finite" in seen),
-        "gpu_count": card
-        and launched
-        and not (offloads or seen & {"any-count", "devices-differ"} or ("goes-on" in means and "slow" not in seen)),
-        "os": not image
-        and seen.isdisjoint({"build-log", "error"})
-        and ("install" not in means or "compiler" in subjects),
-        "launcher": launched
+    if fact == "cuda":
+        return "cuda" in subjects and not (image or checked) and facts.rocm is None
+    alone = (DISTRIBUTED in likely and likely[DISTRIBUTED].id == "false") or seen & {"pickling", "alone"}
+    return (
+        not alone
+        and facts.framework != "Ray"  # it starts its processes itself
         and (not situation.serving or situation.server)
         and "notebook" not in subjects
-        and "started-by" not in seen,
-    }[fact]
+        and "started-by" not in seen
+    )

@@ -95,7 +95,7 @@ class Similar:
         """Find known issues like a report.
 
         Args:
-            prediction: By the bundle's model, of the report.
+            prediction: The bundle's model's, for the report.
 
         Returns:
             The most similar first; never the report's own issue.

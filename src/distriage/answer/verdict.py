@@ -90,23 +90,10 @@ class AxisVerdict(_Model):
     read_by: Literal["model", "second-reader"] = "model"
     first_reading: FirstReading | None = field(default=None, description="Only where a second reader answered.")
 
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        from pydantic_core.core_schema import no_info_before_validator_function
-
-        return no_info_before_validator_function(_read_older, handler(source))
-
     @property
     def readers_differ(self) -> bool:
         """Whether a second reader made another label the likeliest."""
         return self.first_reading is not None and self.first_reading.label != self.label
-
-
-def _read_older(data: Any) -> Any:
-    """Older stored verdicts lack `silence` and express it in their reason."""
-    if not isinstance(data, dict) or "silence" in data:
-        return data
-    return {**data, "silence": next((code for code, why in WHY_SILENT.items() if why == data.get("reason")), None)}
 
 
 class Candidate(_Model):

@@ -40,6 +40,21 @@ class IssueReference:
     def __str__(self) -> str:
         return f"{self.repository}#{self.number}"
 
+    @property
+    def path(self) -> str:
+        """Where GitHub's REST API has it."""
+        return f"/repos/{self.repository}/issues/{self.number}"
+
+
+def check_repository(name: str) -> None:
+    """Refuse a name that no repository has.
+
+    Raises:
+        InputError: it is not `owner/repo`.
+    """
+    if not REPOSITORY.fullmatch(name):
+        raise InputError(f"{name!r}: expected owner/repo")
+
 
 def parse_reference(text: str, hosts: Collection[str] = ()) -> IssueReference:
     """Read `owner/repo#12` or the issue's URL.

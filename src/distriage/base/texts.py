@@ -29,7 +29,7 @@ def decoded(content: bytes) -> str:
 
 
 def shortened(text: str) -> str:
-    """What is read of a text: all, or of a long one its beginning and its end, at most `MAX_INPUT_CHARS` characters."""
+    """The part of a text that is read: all, or a long one's beginning and end, at most `MAX_INPUT_CHARS` characters."""
     if len(text) <= MAX_INPUT_CHARS:
         return text
     return text[: MAX_INPUT_CHARS * 2 // 3] + "\n" + text[-MAX_INPUT_CHARS // 4 :]  # a long log's middle matters least

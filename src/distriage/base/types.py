@@ -58,7 +58,7 @@ class FormLines:
     """The lines of a repository's issue forms and templates, as written there.
 
     Attributes:
-        headings: Of fields.
+        headings: The fields'.
         lines: Others that a report has if nobody wrote over them.
     """
 
@@ -74,7 +74,7 @@ class IssueReport:
         title: May be empty if `body` is not.
         body: Markdown; may be empty if `title` is not.
         id: The caller's own name, e.g. `owner/repo#12` or a file name; may be empty.
-        forms: Of the repository that it was filed in; None: not known.
+        forms: Those of the repository that it was filed in; None: not known.
     """
 
     title: str

@@ -37,14 +37,14 @@ _OUTSIDE: Final = frozenset({CUDA, DRIVER, COMPUTE})
 
 
 class Library(NamedTuple):
-    """A copy of NCCL that the loader finds before the one that torch brings."""
+    """A copy of NCCL that the loader finds before torch's own."""
 
     path: str
     version: str
 
 
 class Machine(NamedTuple):
-    """What a run would find here.
+    """The versions that a run would find here.
 
     Attributes:
         place: The folder whose packages these are.
@@ -75,7 +75,7 @@ def read_machine(environment: Path | None) -> Machine:
         environment: Its folder; None: the active one, or else that of this program.
 
     Raises:
-        InputError: The folder is no environment.
+        InputError: The folder is not an environment.
     """
     active = os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX")
     if environment is None and active and Path(active).resolve() != Path(sys.prefix).resolve():

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from distriage.base.errors import InputError
 from distriage.base.terminal import counted
 
 releases_app = typer.Typer(
@@ -30,14 +29,13 @@ def update(
     ] = None,
 ) -> None:
     """Read the newest releases from GitHub, each repository at most once a day (GITHUB_TOKEN is used if set)."""
-    from distriage.base.references import REPOSITORY
+    from distriage.base.references import check_repository
     from distriage.github.address import token_of_environment
     from distriage.github.client import Client
     from distriage.signs.table import update_table
 
     for name in repositories or ():
-        if not REPOSITORY.fullmatch(name):
-            raise InputError(f"{name!r}: expected owner/repo")
+        check_repository(name)
     read = update_table(table, repositories or (), Client(token_of_environment(), max_wait_s=0.0))
     for name, count in read.items():
         typer.echo(f"{name}: {counted(count, 'release')}")

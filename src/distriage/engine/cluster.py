@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
     Attributes:
         shards: Finished shards, including those of an earlier run.
-        answers: Of this run.
+        answers: This run's.
         errors: Those among them for unreadable records.
     """
 
@@ -49,8 +49,8 @@ class Shard:
     """Some lines of a file, or a whole one.
 
     Attributes:
-        name: Of the file of its answers.
-        path: Of the file on every node.
+        name: Name of the file of its answers.
+        path: The file's path on every node.
         given: The file as named by the caller, and in answers to records without an id.
         offset: Byte of the file where it begins.
         before: Lines of the file before it.

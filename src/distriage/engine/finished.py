@@ -19,7 +19,7 @@ def difference(path: str, options: Mapping[str, Any], items: Iterable[Item]) -> 
     subject of the last one and the options in the first verdict.
 
     Args:
-        options: Of this run, from `run_options`.
+        options: This run's, from `run_options`.
 
     Returns:
         Words that follow "complete, but"; empty if nothing differs.

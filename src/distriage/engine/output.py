@@ -37,7 +37,7 @@ class Output:
         """Open the file.
 
         Args:
-            options: Of the run, as JSON; a resumed run must have the same ones.
+            options: The run's, as JSON; a resumed run must have the same ones.
 
         Raises:
             InputError: a name without a known format, a folder or a missing one, an unfinished run without `resume` or
@@ -107,7 +107,7 @@ class Output:
         """Refuse to continue with other input.
 
         Args:
-            identifier: Of the record that the last answer must be about.
+            identifier: Id of the record that the last answer must be about.
 
         Raises:
             InputError: the last line is about another record, or is not an answer.
@@ -143,7 +143,7 @@ class Output:
         """Turn the part into the file.
 
         Args:
-            axes: Of the model; the columns of a table.
+            axes: The model's; the columns of a table.
         """
         name, done = self._path.name.lower(), self.part
         with writing(self._path):

@@ -47,7 +47,7 @@ class Items:
     def __init__(self, sources: Sequence[str], more: Iterator[Item], title: str | None = None) -> None:
         """Args:
         more: Reports that come from elsewhere, after those of the sources.
-        title: Of a source that holds only a body.
+        title: For a source that holds only a body.
         """
         self._sources, self._more, self._title = sources, more, title
         self.failure: GitHubError | None = None

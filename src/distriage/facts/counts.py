@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from math import prod
 from operator import itemgetter
 
-from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER, LISTED
+from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
 from distriage.facts.scanning import Passage, any_of, first_at, matches_at, places
 
 Counts = list[tuple[int, int]]  # number, and its place in the text
@@ -106,6 +106,8 @@ _OPTIONS = (
 # But not the advice of Accelerate's errors, the demand of a Ray actor, or the origin of a checkpoint.
 _OPTION = re.compile(
     r"(?<!specifying `--)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )(?<!saved with )(?<!saved with dp )"
+    # One may be there several times, on a card each.
+    rf"(?!(?:tensor.parallel.size|-tp(?:-size)?)[\"' ]?\s{{0,3}}[=:]?\s{{0,3}}1\b)"
     rf"(?:{'|'.join(_OPTIONS)}){_VALUE}(?!\s?(?:!=|[*x×]\s?\d))"
 )
 _GPUS_OPTION = re.compile(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
@@ -126,20 +128,18 @@ _DEVICE_LIST = re.compile(
 )
 MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
 _MPI_PROCESSES = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
-# Of a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
+# For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
 _OF_GPUS = re.compile(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
 # Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
 _DEGREES = re.compile(r"(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)[ =]\s?(?P<v>\d{1,4})\b")
 _COMMANDS_END = re.compile(r"(?<!\\)\n")
-# Rows of `nvidia-smi` and Lightning's listing: a card each.
-_SMI_ROW = re.compile(r"\n\| {1,4}(\d{1,2}) {1,3}[A-Za-z][^|\n]{3,40}\b(?:On|Off) {1,3}\|")
-_CARDS_OF_LIGHTNING = re.compile(r"gpu:[^\S\n]*\n((?:\s{0,40}[-*]? ?[a-z][^:\n]{2,60}\n){1,64})[\s*-]{0,40}available:")
 _DEEPSPEED_GPUS = re.compile(r"deepspeed\s[^\n]{0,80}?--num_gpus[= ](?P<v>\d{1,3})\b")
 
 # "8 GPUs each", "8 GPUs per node", "8-GPU nodes"; before: "each with 8", "nodes x 8", 每台8.
 _PER_NODE_BEHIND = re.compile(
     r"(?:[ -](?:GPUs?|cards?|SXM\d?|PCIe|NVL|HBM\de?|\d{2,3}\s?GB?)){0,3},?"
-    r"(?:\s(?:each\b(?!\s(?:with|ha))|(?:per|(?:on|in) (?:each|every|a)|an?)\s(?:node|machine|server|host)\b)"
+    r"(?:\s(?:each\b(?!\s(?:with|ha))|(?:per|(?:on|in) (?:each|every|a)(?: of (?:the )?\w{1,8})?|an?)"
+    r"\s(?:node|machine|server|host)s?\b)"
     r"|\s?/\s?(?:node|machine|server|host|节点|台|机)|[ -](?:node|machine|server)s?\b|\s?(?:机器|服务器)"
     r"|\s?[x×*]\s?\d{1,3}\s?(?:nodes|machines|台|机|节点))",
     re.I,
@@ -155,7 +155,8 @@ _PER_NODE_BEFORE_CHARS = 24  # at most
 _MOST_ON_A_NODE = 16  # more are those of a cluster
 _SINGLE = ("single ", "single-", "one ", "one-")
 _SINGLE_GPU = re.compile(
-    r"单[卡张]|(?<!least )(?<!than )\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
+    r"单[卡张]|(?<!least )(?<!than )(?<!not fit )(?<!n't fit )(?<!fit on )(?<!fit in )(?<!fit into )"
+    r"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
     rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
 )
 _WORKS_BEHIND = re.compile(r"[^\n.;]{0,40}?\b(?:was|ran) (?:fine|ok|good)\b")  # and the others do not
@@ -168,8 +169,9 @@ _COUNT_WORDS = (
 
 def count_gpus(
     passage: Passage, *, names_gpu: bool, on_gpus: bool | None
-) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-    """The most GPUs that a text mentions, in all and on one node, each with its place; None without a number.
+) -> tuple[tuple[int, int] | None, tuple[int, int] | None, bool]:
+    """The most GPUs that a text mentions, in all and on one node, each with its place; None without a number. And
+    whether its options ask for fewer than its words count: on one node of several, or of a larger machine.
 
     Args:
         names_gpu: Whether it may hold the name of one.
@@ -178,24 +180,30 @@ def count_gpus(
     text, words = passage.text, passage.words
     per_node: Counts = []
     total: Counts = []
+    fewer = False
     if names_gpu or any_of(_COUNT_WORDS, words) or CARD_NUMBER.search(words):
         in_words = matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))
         for match in (*_GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
             start = match.start("v")
             if part := _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start):
-                return (int(part["part"]), start), None  # of the machine's eight the job has four
+                return (int(part["part"]), start), None, False  # of the machine's eight the job has four
             if not _counts_nodes(text, match) and not is_no_count(text, start):
                 number, by = number_of(match), match.groupdict().get("by")
                 counts = per_node if by or _is_per_node(text, match) else total
                 counts.append((int(by) if by else number, start))
                 total += [(number * int(by), start)] if by else []
-        per_node += numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS)
-        per_node += numbers_at(_DEVICES, words, ("devices",)) + numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
+        said = most(total, 100_000)
+        started = numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS)
+        started += numbers_at(_DEVICES, words, ("devices",)) + numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
         lists = matches_at(
             _DEVICE_LIST, words, places(("visible_devices", "gpus=", "gpus =", "--gpus", "--include"), words)
         )
-        per_node += [(match["list"].count(",") + 1, match.start()) for match in lists]
-        total += numbers_at(_OPTION, words, _OPTIONS)
+        started += [(match["list"].count(",") + 1, match.start()) for match in lists]
+        per_node += started
+        options = numbers_at(_OPTION, words, _OPTIONS)
+        total += options
+        asked = most([*started, *options], 100_000)
+        fewer = said is not None and asked is not None and asked[0] < said[0]
         processes = numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
         total += processes if processes and (on_gpus or (on_gpus is None and _OF_GPUS.search(words))) else []
         per_process = numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)
@@ -215,29 +223,15 @@ def count_gpus(
     if not any(count for count, _ in (*per_node, *total)):
         single = first_at(_SINGLE_GPU, words, places((*_SINGLE, "单"), words))
         if single and not _SEVERAL_GPUS.search(words) and not _WORKS_BEHIND.match(words, single.end()):
-            return (1, single.start()), None
+            return (1, single.start()), None, False
         none = first_at(_NO_GPUS, words, places(("gpus",), words))
-        return ((0, none.start()) if none else None), None
-    return most(total, 100_000), most(per_node, 100)
+        return ((0, none.start()) if none else None), None, False
+    return most(total, 100_000), most(per_node, 100), fewer
 
 
 def counts_gpus(text: str) -> bool:
     """Whether a text states GPUs in words, as "on 2 GPUs"."""
     return _GPUS.search(text) is not None or _GPUS_BY.search(text) is not None
-
-
-def listed_gpus(passage: Passage) -> tuple[int, int] | None:
-    """The cards of the longest listing, of `collect_env`, `nvidia-smi` or a framework's own tool; and its place."""
-    text, words = passage.text, passage.words
-    counts: Counts = []
-    if (first := words.find("gpu 0")) >= 0:
-        cards = {index for match in LISTED.finditer(f"\n{text}") for index in match["which"].split(",")}
-        counts.append((len(cards), first))
-    if rows := list(_SMI_ROW.finditer(f"\n{text}")):
-        counts.append((len({row[1] for row in rows}), rows[0].start()))
-    if listing := first_at(_CARDS_OF_LIGHTNING, words, places(("gpu:",), words)):
-        counts.append((sum(bool(line.strip()) for line in listing[1].split("\n")), listing.start()))
-    return most(counts, 1000)
 
 
 def most(counts: Counts, limit: int) -> tuple[int, int] | None:

@@ -12,14 +12,20 @@ from functools import partial
 from typing import Any, TypeVar
 
 from distriage.base.texts import folded
-from distriage.facts.counts import count_gpus, counts_gpus, listed_gpus
-from distriage.facts.frameworks import framework_of, frameworks_in, nameless_versions, versions_of_framework
-from distriage.facts.gpus import gpu_model, gpu_places
+from distriage.facts.counts import count_gpus, counts_gpus
+from distriage.facts.frameworks import (
+    framework_of,
+    frameworks_in,
+    launcher_of,
+    nameless_versions,
+    versions_of_framework,
+)
+from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
 from distriage.facts.nodes import count_nodes, speaks_of_several_nodes
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
 from distriage.facts.projects import PYTORCH, Tracker, projects
 from distriage.facts.regressions import worked_before
-from distriage.facts.scanning import Passage, Source, any_of, first_at, passage, places
+from distriage.facts.scanning import Passage, Source, any_of, passage
 from distriage.facts.spoken import names_cpu_only
 from distriage.facts.systems import system_of
 from distriage.facts.versions import Comparison, Versions, of_title, releases
@@ -60,14 +66,14 @@ class EnvironmentFacts:
     `gpus_per_node` is stated as such, as by `--nproc_per_node` or "8 GPUs each".
 
     Attributes:
-        cuda: Of the toolkit or as stated, else of torch's build; `torch_cuda`: of torch's build, if different.
+        cuda: The toolkit's or as stated, else that of torch's build; `torch_cuda`: that of torch's build, if different.
         others: Framework under the product, or a known one that the reporter names beside an unknown product -> its
             version.
         ambiguous: Facts with several releases of which none is said to work, each with one version of every release:
             the one in use is unknown.
         absent: Things that the report says are absent, as by "NCCL version: N/A".
         on_cpu: The job runs on processors alone: its processes are not GPUs, and CUDA and NCCL do not occur.
-        sources: Fact -> its place; a fact known only from the tracker has no place.
+        sources: Fact -> its place; none for a fact known only from the tracker.
         comparisons: Pairs of releases of which one works and the other fails.
     """
 
@@ -150,7 +156,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         found |= counted
     found |= _placed("nodes", nodes, stated)
     found |= _placed("os", system_of(stated), stated)
-    found |= _placed("launcher", _launcher(own), own) or _placed("launcher", _launcher(output), output)
+    found |= _placed("launcher", launcher_of(own), own) or _placed("launcher", launcher_of(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
     values: dict[str, Any] = {"framework": framework[0], **{fact: value for fact, (value, _) in found.items()}}
     others = _versions_of_others(framework[0], own, stated)
@@ -242,7 +248,7 @@ def _counted(
     text: Passage, nodes: tuple[int, int] | None, *, names_gpu: bool, on_gpus: bool | None
 ) -> dict[str, tuple[int, Source]]:
     """`gpu_count` and `gpus_per_node`."""
-    total, per_node = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
+    total, per_node, fewer = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
     counts = {**_placed("gpu_count", total, text), **_placed("gpus_per_node", per_node, text)}
     times = nodes[0] if nodes else 1
     several = nodes is None and speaks_of_several_nodes(text.words)  # of several without a number, the sum is not known
@@ -250,6 +256,8 @@ def _counted(
         counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))
     if nodes and nodes[0] == 1 and total and not per_node:
         counts["gpus_per_node"] = counts["gpu_count"]
+    if fewer and times == 1 and not several:
+        counts.pop("gpu_count", None)
     if listed := listed_gpus(text):  # a job may use only some of them
         source = text.source(listed[1])
         counts.setdefault("gpus_per_node", (listed[0], source))
@@ -284,13 +292,3 @@ def _absent(words: str) -> set[str]:
         if label and label.end() == none.start() + 1:
             found.update(_ABSENT_FACTS[label["name"]])
     return found
-
-
-def _launcher(text: Passage) -> tuple[str, int] | None:
-    known = projects()
-    if not any_of(known.starts_of_launchers, text.words):
-        return None
-    for name, launcher in known.launchers.items():
-        if found := first_at(launcher.expression, text.text, places(launcher.starts, text.words)):
-            return name, found.start()
-    return None

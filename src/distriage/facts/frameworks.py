@@ -1,4 +1,4 @@
-"""The framework of a report, by the repository that it was filed in or by the names in its text. Pure."""
+"""The framework of a report, by its repository or the names in its text; and the launcher. Pure."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _IN_TITLE = re.compile(
     re.I,
 )
 _USED = (
-    ("using", "upgrad", "between", "running v", "version "),
+    ("using", "upgrad", "between", "running v", "version ", "update ", "release "),
     re.compile(
         r"(?:(?:using|running(?=\sv)|upgrad(?:ed|ing)(?:\sfrom\sv?\d[\d.]{1,12})?\sto)\sv?"
-        rf"{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?|(?<=with\s)version\s(?=\d+\.\d)){VERSION}(?![\w.]?\d)(?!\w)",
+        rf"{_THREE_NUMBERS}|update\s(?:from\s)?v?\d[\d.]{{1,12}}\s?(?:->|→|to)\sv?(?=\d+\.\d)|(?<=\n)release\s(?=\d+\.\d)|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?|(?<=with\s)version\s(?=\d+\.\d)){VERSION}(?![\w.]?\d)(?!\w)",
         re.I,
     ),
 )
@@ -72,6 +72,9 @@ _COMMIT = re.compile(
     re.I,
 )
 
+_FINE_UNDER = re.compile(r"\b(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through) `?\Z")  # another launcher
+_FINE_UNDER_CHARS = 24  # at most
+
 
 def framework_of(
     own: Passage, short: Callable[[], Passage], output: Passage, tracker: Tracker
@@ -95,6 +98,22 @@ def framework_of(
         return tracker.product, None
     meant = _meant([name for name, source in named if source.line == 0], [name for name, _ in named])
     return meant, next(source for name, source in named if name == meant)
+
+
+def launcher_of(text: Passage) -> tuple[str, int] | None:
+    """The launcher that a text names, and its place; one said to work for lack of another."""
+    known = projects()
+    if not any_of(known.starts_of_launchers, text.words):
+        return None
+    working = None
+    for name, launcher in known.launchers.items():
+        found = list(matches_at(launcher.expression, text.text, places(launcher.starts, text.words)))
+        starts = [one.start() for one in found]
+        if any(_FINE_UNDER.search(text.words, max(0, start - _FINE_UNDER_CHARS), start) for start in starts):
+            working = working or (name, starts[0])
+        elif starts:
+            return name, starts[0]
+    return working
 
 
 def frameworks_in(passage: Passage) -> list[str]:
@@ -186,11 +205,14 @@ def _is_verb(text: str, place: int) -> bool:
 @cache
 def _framework_version(word: str) -> re.Pattern[str]:
     name = re.escape(word)
+    # Maven's coordinates have Scala's release before its own.
     # Not "TF 2.0: `python -c ...`", which says how to ask for the version, nor of a log "will be removed in TF 2.0" and
     # "vllm     3577.9s".
     return re.compile(
-        rf"(?:{NAME_BEFORE}(?<!included\sin\s)(?<!removed\sin\s){name}(?:_version|\.__version__|\.version|-cu\d{{2,3}})?{NAME_AFTER}{_NO_LONGER_NAME}"
+        rf"(?:{NAME_BEFORE}(?<!included\sin\s)(?<!removed\sin\s){name}"
+        rf"(?:_version|\.__version__|\.version(?:\sis)?|-cu\d{{2,3}})?{NAME_AFTER}{_NO_LONGER_NAME}"
         rf"(?:\sAPI\sserver|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}(?!\d{{4}}|[12]\.0:)"
+        rf"|(?<=:){name}_2\.1[0-3]:|(?<=/){name}(?:-[a-z]{{1,10}})?\simage\s(?:with|tag|version)\sv?"
         rf"|(?<=/){name}-(?=\d[\w.+]{{1,60}}-(?:cp|py)\d)"  # the address of a wheel
         rf"|{_IMAGE}{name}(?:-[a-z]{{1,10}})?:v?){VERSION}",
         re.I,
@@ -239,7 +261,7 @@ def _branches(passage: Passage, names: Iterable[str]) -> Versions:
         start = match.start()
         line = max(text.rfind("\n", 0, start) + 1, start - 200)
         before = words[max(line, start - _BRANCH_BEFORE_CHARS) : start]
-        named = before.rstrip(" :").endswith(tuple(names)) or _BRANCH_BEFORE.search(before)
+        named = before.rstrip(" :").removesuffix(" version").endswith(tuple(names)) or _BRANCH_BEFORE.search(before)
         named = named or _VERSION_FIELD.search(words, max(0, start - _BRANCH_BEFORE_CHARS), match.end() + 4)
         if named and not _NO_BRANCH_IN.search(text, line, start + 60):
             found.setdefault(match["v"].lower(), passage.source(start))

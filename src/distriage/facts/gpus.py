@@ -8,7 +8,7 @@ from itertools import islice
 
 from distriage.facts.scanning import Passage, first_at, matches_at, places
 
-# Chinese and Japanese have no blanks between words, so that only letters of our own alphabet belong to a name.
+# Chinese and Japanese put no blanks between words, so only letters of our own alphabet belong to a name.
 AFTER = r"(?![A-Za-z0-9_])"
 GPU_NUMBER = r"(?:10[5-8]0|[2-5]0[5-9]0)"
 _TI_SUPER = r"(?:[ -]?Ti)?(?:[ -]?Super)?"
@@ -66,6 +66,10 @@ _LISTED_NAME = re.compile(
     r"(?=\s{0,3}(?:\(|\Z))"
 )
 _MOST_LISTED = 64
+# Rows of `nvidia-smi` and Lightning's listing: a card each.
+_SMI_ROW = re.compile(r"\n\| {1,4}(\d{1,2}) {1,3}[A-Za-z][^|\n]{3,40}\b(?:On|Off) {1,3}\|")
+_CARDS_OF_LIGHTNING = re.compile(r"gpu:[^\S\n]*\n((?:\s{0,40}[-*]? ?[a-z][^:\n]{2,60}\n){1,64})[\s*-]{0,40}available:")
+_MOST_CARDS = 1000
 _TPU = (
     "colab tpu",
     "tpu_cores=[",
@@ -102,6 +106,20 @@ def gpu_model(passage: Passage, named: Sequence[int]) -> tuple[str, int] | None:
         found = "TPU", tpu[0]
     part = _SLICE.search(words) if found and "mig" in words else None
     return (f"{found[0]} MIG {part.group()}", found[1]) if found and part else found
+
+
+def listed_gpus(passage: Passage) -> tuple[int, int] | None:
+    """The cards of the longest listing, of `collect_env`, `nvidia-smi` or a framework's own tool; and its place."""
+    text, words = passage.text, passage.words
+    counts: list[tuple[int, int]] = []
+    if (first := words.find("gpu 0")) >= 0:
+        cards = {index for match in LISTED.finditer(f"\n{text}") for index in match["which"].split(",")}
+        counts.append((len(cards), first))
+    if rows := list(_SMI_ROW.finditer(f"\n{text}")):
+        counts.append((len({row[1] for row in rows}), rows[0].start()))
+    if listing := first_at(_CARDS_OF_LIGHTNING, words, places(("gpu:",), words)):
+        counts.append((sum(bool(line.strip()) for line in listing[1].split("\n")), listing.start()))
+    return max([count for count in counts if 0 < count[0] <= _MOST_CARDS], default=None)
 
 
 def _listed(text: str, words: str) -> tuple[str, int] | None:

@@ -17,10 +17,11 @@ from distriage.base.texts import folded
 from distriage.base.validation import Strict
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import NCCL, PYTORCH, Projects, projects
+from distriage.facts.regressions import is_regression
 from distriage.facts.scanning import any_of, first_at, places
 from distriage.segments import Kind, Segments
 
-# Of Python, IPython, Cython, PyTorch's C++, gdb and Java; and pytest's, whose beginning alone says too little.
+# Python, IPython, Cython, PyTorch's C++, gdb and Java; and pytest's, whose beginning alone says too little.
 _TRACEBACK = ("traceback (", '", line ', ".py in ", ".pyx in ", "frame #", "\n#0 ", "\n#1 ", "\n\tat ")
 _PYTEST = re.compile(r"\.py:\d{1,6}: (?:in |\w{1,60}(?:error|exception))")
 _COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train", "torchtrainer")
@@ -111,31 +112,6 @@ _RENAMED = (
     ("unexpected keyword", "cannot import name", "module '", "'tensor' object"),
     re.compile(r"unexpected keyword|cannot import name|module '[^'\n]{1,80}' has no|'tensor' object has no attribute"),
 )
-_FEATURES: Mapping[str, tuple[str, ...]] = {  # named in a title, where two may be in conflict
-    "LoRA": ("lora", "peft"),
-    "ZeRO-3": ("zero3", "zero-3", "zero 3", "stage 3", "stage3"),
-    "ZeRO-2": ("zero2", "zero-2", "zero 2", "stage 2", "stage2"),
-    "FSDP": ("fsdp",),
-    "DDP": ("ddp", "distributeddataparallel"),
-    "DataParallel": ("nn.dataparallel",),
-    "`torch.compile`": ("torch.compile", "torch_compile", "torchdynamo"),
-    "activation checkpointing": ("gradient checkpoint", "gradient_checkpoint", "activation checkpoint"),
-    "CUDA graphs": ("cuda graph", "cudagraph", "cuda_graph"),
-    "pipeline parallelism": ("pipeline paralle", "pipeline-paralle", "pipeline_paralle"),
-    "tensor parallelism": ("tensor paralle", "tensor-paralle", "tensor_paralle"),
-    "context parallelism": ("context paralle", "context-paralle", "context_paralle"),
-    "sequence parallelism": ("sequence paralle", "sequence-paralle", "sequence_paralle"),
-    "expert parallelism": ("expert paralle", "expert-paralle", "expert_paralle"),
-    "offloading": ("offload",),
-    "speculative decoding": ("speculative", "eagle", "mtp"),
-    "chunked prefill": ("chunked prefill", "chunked-prefill"),
-    "prefix caching": ("prefix cach", "prefix-cach"),
-    "packing": ("packing",),
-    "FP8": ("fp8",),
-    "4-bit quantization": ("4-bit", "4bit", "qlora", "bitsandbytes"),
-    "SyncBatchNorm": ("syncbatchnorm", "sync_batchnorm"),
-    "gradient accumulation": ("gradient accumulation", "gradient_accumulation"),
-}
 _SEVERAL_NODES = (
     *("cluster", "nodes", "machines", "kubernetes", "k8s", "redis_address", "--head"),
     *("head node", "head_node", "worker node", "hosts", "other node", "two servers"),
@@ -146,7 +122,7 @@ _ANSWER = re.compile(
     r"|logprob|\bn ?[=>] ?\d|\bchunks\b|(?<!\w)(?<!cuda )(?<!side )stream(?:ing|ed|_options)?\b"
 )
 _TITLE_CHARS = 256  # GitHub's maximum
-_A_PAIR = 2
+_WATCHED = re.compile(r"rank ?(\d{1,5})\]:? ?[^\n]{0,200}?seqnum=")
 _LIBRARIES = ("site-packages", "dist-packages", "...", "/lib/python", "<frozen", "torch/", "/opt/conda")
 _FRAME = re.compile(r"file \"([^\"\n]{1,300})\", line")
 
@@ -205,7 +181,7 @@ def seen_in(
         and not ray
         and not one_process
         and (_stands(_RANKS, shown) or (torch and (facts.gpu_count or 0) > 1)),
-        "pair": bool(facts.comparisons),
+        "pair": any(map(is_regression, facts.comparisons)),
         "nodes": several_nodes,
         "gpu": gpu,
         "nvidia": gpu and platform == "nvidia",
@@ -225,7 +201,7 @@ def seen_in(
         "hangs": hangs,
         "no-hang": not hangs,
         "renamed": _stands(_RENAMED, shown),
-        "two-features": len(features_of(segments.title)) == _A_PAIR,
+        "one-rank-shown": len(set(_WATCHED.findall(shown))) < 2,  # else the reader can compare
         "answer-format": _ANSWER.search(title) is not None,
     }
     places_of = {"": shown, "own": own, "title": title}
@@ -236,12 +212,6 @@ def seen_in(
     by_words |= {"own-process": not by_words["alien-process"], "no-store": not by_words["store-barrier"]}
     devices = set() if platform == "nvidia" else {platform}  # which is not known of most reports
     return frozenset(devices.union(name for name, held in (holds | by_words).items() if held))
-
-
-def features_of(title: str) -> list[str]:
-    """The features of frameworks that a title names."""
-    words = folded(title)[:_TITLE_CHARS]
-    return [name for name, spellings in _FEATURES.items() if any_of(spellings, words)]
 
 
 def _last_frame(segments: Segments) -> str:

@@ -34,10 +34,12 @@ _KIND = (
 _NODES = re.compile(
     rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d)(?<!\d/\d)(?<![A-Za-z]\d-\d){FIGURES})(?<!{GPU_NUMBER})"
     rf"(?:-|[x×]? (?=[A-Za-z\d]){_KIND})"
-    r"(?i:nodes?|machines?|servers?(?! error)|hosts?|VMs|Sparks?)\b(?!\[|\.\w|=|\(s\))"
+    r"(?i:nodes?|machines?|servers?(?! error)|hosts?|VMs|Sparks?)\b(?!\[|\.\w|=|\(s\)|[ -](?i:groups?|pools?))"
 )
 # Two machines that are compared with each other are not the nodes of one job.
-_IN_WORDS = re.compile(rf"(?i:{WORD}){_KIND}(?i:nodes?|machines?|servers?|hosts?|VMs|Sparks?){AFTER}")
+_IN_WORDS = re.compile(
+    rf"(?i:{WORD}){_KIND}(?i:nodes?|machines?|servers?|hosts?|VMs|Sparks?){AFTER}(?![ -](?i:groups?|pools?))"
+)
 _NODE_SIGN = "(?:个?节点|台|机(?![会构制率])|ノード|노드|개의 노드)"
 _NODE_WORD = "(?:узл|машин|сервер|нод)"
 _IN_OTHER_SCRIPTS = (

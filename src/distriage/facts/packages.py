@@ -28,7 +28,9 @@ _TORCH = re.compile(  # no release of torch has two digits before the first poin
 )
 _TORCH_STARTS = ("torch", "pytorch")
 _WHEEL_TAG = re.compile(r"\+cu(\d\d)(\d)\b")
-_PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{NOTE}{GAP}(?=[23]\.){VERSION}", re.I)
+_PYTHON = re.compile(
+    rf"{NAME_BEFORE}(?<!requires\s)(?<!require\s)(?<!needs\s)python{NAME_AFTER}{NOTE}{GAP}(?=[23]\.){VERSION}", re.I
+)
 _PY = re.compile(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
 _PYTHON_OF_PATH = re.compile(  # /usr/lib/python3.10/site-packages/, \\Python38\\lib\\site-packages
     r"python(?:(?P<v>[23]\.\d{1,2})/(?:site-packages|dist-packages|[a-z_]{2,30}(?:/|\.py))"
@@ -41,12 +43,12 @@ _CUDA = re.compile(
     rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit"
     rf"|(?<=pytorch-)cuda(?==)|{NAME_BEFORE}cuda_(?=\d\d?\.\d\.r\d)"
     rf"|(?:{NAME_BEFORE}(?<!\+)|(?<=\d\.\d-))cuda(?:/cudnn)?(?: version)?){_SHORT_GAP}(?!\d+\.\d+\.\d+\.\d){VERSION}"
-    r"|[+/-]cu(?P<tag>\d{3})\b",
+    r"|[+/-]cu(?P<tag>\d{3})\b|-cu(?P<digits>[789]\d)\b",
     re.I,
 )
 # Without a point: "CUDA 9", "CUDA/cuDNN version: 10"; not "CUDA 8 GPUs". The first release read so is 7, the last 13.
 _CUDA_SERIES = re.compile(
-    rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ ]{{1,4}}(?P<v>[789]|1[0-3])"
+    rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ ]{{0,4}}(?P<v>[789]|1[0-3])"
     r"(?!\w|[.-]\w|\s(?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?|kernels?|errors?|[abhltv]\d|rtx|gtx))",
     re.I,
 )

@@ -59,6 +59,7 @@ class Project(Strict):
     part_of: str | None = None
     distributed: bool = False
     in_domain: bool = True
+    releases: bool = True
     platform: str | None = None
     stamps: tuple[str, ...] = ()
     mentions: str | None = None
@@ -163,11 +164,6 @@ def read_projects(text: str) -> Projects:
     return Projects({name: Project.read({"name": name, **entry}) for name, entry in tomllib.loads(text).items()})
 
 
-def is_built_on_torch(name: str | None) -> bool:
-    """Whether the users of a project use PyTorch; false if unknown."""
-    return projects().library_of(name) == PYTORCH
-
-
 @lru_cache(maxsize=1000)
 def _tracker(known: Projects, repository: str, written: str) -> Tracker:
     last = repository.rpartition("/")[2]
@@ -179,5 +175,5 @@ def _tracker(known: Projects, repository: str, written: str) -> Tracker:
 
 
 def _spellings(written: Sequence[str]) -> tuple[str, ...]:
-    """Each name with its usual other spellings: `ms-swift`, `ms_swift`, `ms swift`."""
-    return tuple(dict.fromkeys(re.sub("[-_ ]", sign, one) for one in written for sign in ("-", "_", " ")))
+    """Each name with its usual other spellings: `gluon-ts`, `gluon_ts`, `gluon ts`, `gluonts`."""
+    return tuple(dict.fromkeys(re.sub("[-_ ]", sign, one) for one in written for sign in ("-", "_", " ", "")))

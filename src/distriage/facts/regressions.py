@@ -110,7 +110,7 @@ def _plain(sentence: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, in
 
 @cache
 def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Pattern[str]]]:
-    """Of an upgrade with both numbers, and of one number that works; for a product's names."""
+    """An upgrade with both numbers, and one number that works; for a product's names."""
     called = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
     ours = rf"(?:the|my|our|a|version|release|{called})"
     before = "the|my|our|a|previous|older|earlier|old|version|release|docker|image|container"

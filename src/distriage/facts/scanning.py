@@ -87,7 +87,7 @@ class Source(NamedTuple):
     """Where a report states a fact.
 
     Attributes:
-        line: Of the body, from 1; 0: the title.
+        line: Its number in the body, from 1; 0: the title.
     """
 
     segment: Kind

@@ -11,10 +11,10 @@ from typing import Final
 
 from distriage.base.texts import folded, shortened
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.needs import features_of, seen_in
+from distriage.facts.needs import seen_in
 from distriage.facts.projects import PYTORCH, Projects, What, projects
 from distriage.facts.scanning import any_of, first_at, places
-from distriage.facts.spoken import install_subjects, says_no_device, subjects_of
+from distriage.facts.spoken import says_no_device, subjects_of
 from distriage.segments import Segments
 
 
@@ -32,7 +32,7 @@ class Platform(StrEnum):
     CPU = "cpu"  # processes that compute without a device
 
 
-_OF_SEVERAL = {"several", "ranks", "nodes", "nccl", "process-group", "hosts"}  # invisible to one process
+_OF_SEVERAL = {"several", "ranks", "nodes", "nccl", "process-group"}  # invisible to one process
 _SYSTEMS = frozenset({Platform.MACOS, Platform.WINDOWS})
 # Names that only such a device has. `torch.utils.collect_env` names ROCm, HIP and XPU on any machine.
 _WORDS: Mapping[Platform, tuple[str, ...]] = {
@@ -65,20 +65,22 @@ _STATED: Mapping[str, Mapping[Platform, re.Pattern[str]]] = {
         Platform.HPU: re.compile(r"synapseai[\s:=v]{0,8}\d"),
     },
     "torch": {Platform.NPU: re.compile(r"torch[_-]npu[\s:=v版本]{0,8}\d")},
-    "gpu_model": {
-        Platform.HPU: re.compile(r"gaudi\s?\d"),
-        Platform.ROCM: re.compile(r"(?<!\w)(?:gfx\d{3}|navi\s?\d|rdna\s?\d)"),
-    },
-    "gpu_count": {
-        Platform.TPU: re.compile(r"tpu[\s-]?v\d\w{0,2}-\d|\d\s?(?:x\s?)?tpu"),
-        Platform.HPU: re.compile(r"\d\s?(?:x\s?)?(?:gaudi|hpu)|(?:gaudi\s?\d|hpus?)\s?[x×]\s?\d"),
-    },
 }
 
 _LIBRARY_GAP = r"[ \t(:=v-]{0,8}(?:version)?(?: \(use command below\))?[ \t:=v-]{0,8}\d"
 # Horovod's form; the library's version is the next field.
 _LIBRARY_FIELD = re.compile(r"(?<!\w)framework[ \t]?:(?:[ \t]?\([^()\n]{0,80}\))?(?P<said>[^\n]{0,60})")
 _LIBRARY_FIELD_VERSION = re.compile(r"(?<!\w)framework version[ \t]?:[ \t'\"`]{0,4}v?\d")
+# Between a product and its release, and words before a release without a name.
+_FILLER = (
+    r"[\s:=v`\"'*(,.-]|version|images?\b|with\b|tag\b|release|is\b|was\b|at\b|on\b|build\b|from\b|installed|openai\b"
+    r"|docker\b"
+)
+_NAMELESS_STARTS = ("release", "update", "upgrad", "image", "tag ", "branch")
+_NAMELESS_RELEASE = re.compile(
+    r"(?<![\w-])(?:release|update|upgrad(?:e|ed|ing)|image|tag|branch)(?: (?:from|to|of|with|tag|version))?"
+    r"[ :=`]{1,3}v?\d{1,2}\.[\dx]"
+)
 # The choices of a form: "(TensorFlow, Keras, PyTorch, MXNet)", "(Python version, TensorFlow version, OS)".
 _CHOICES = r"\((?=[^()\d\n]{0,99},)[^()\d\n]{0,60}tensorflow[^()\d\n]{0,60}\)"
 # A Python environment named like a library, which says nothing about the job: before a prompt, or as AWS names them.
@@ -99,8 +101,7 @@ class Situation:
         one_process: A single process on a single device shows it.
         explained: The reporter explains the cause, according to `explains`.
         seen: Needs of checks and questions that are met, from `seen_in`.
-        features: Of frameworks, named in the title.
-        subjects: The reporter's subjects, from `subjects_of` and `install_subjects`; `nvidia`: one of its cards.
+        subjects: The reporter's subjects, from `subjects_of`; `nvidia`: one of its cards.
     """
 
     platform: Platform = Platform.NVIDIA
@@ -111,7 +112,6 @@ class Situation:
     one_process: bool = False
     explained: bool = False
     seen: frozenset[str] = frozenset()
-    features: tuple[str, ...] = ()
     subjects: frozenset[str] = frozenset()
 
     @property
@@ -154,28 +154,26 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
     platform = _platform(facts, words)
     stated = {fact for fact, named in _STATED.items() if platform in named and named[platform].search(words)}
     library, version_stated = _library_of(facts, folded(title), words, own)
-    subjects = {*subjects_of(own, words), *install_subjects(own)}
+    subjects = set(subjects_of(own, words))
     no_device = facts.on_cpu
     if platform not in _SYSTEMS | {Platform.NVIDIA, Platform.CPU}:
         subjects |= {"device", "cuda"}  # under any name for CUDA
     elif no_device or (facts.gpu_model is None and (says_no_device(words) or facts.absent & {"cuda", "gpu_model"})):
         no_device = True
         subjects -= {"device", "cuda", "nccl"}  # denied
-        stated |= {"gpu_model", "gpu_count", "cuda", "nccl"}
+        stated.add("cuda")
     elif facts.gpu_model or facts.gpu_count:
         subjects.add("device")
     if platform is Platform.NVIDIA and (facts.gpu_model or (any_of(_NVIDIA, own) and not _AMD.search(own))):
         subjects.add("nvidia")
     if _ATTACHED_LISTING.search(words):
-        stated |= {"framework_version", "torch", "cuda", "nccl", "gpu_model", "gpu_count", "os"}
+        stated |= {"framework_version", "torch", "cuda", "nccl"}
     if _IMAGE.search(words):
         stated |= {"torch", "cuda", "nccl"}
     if version_stated:
         stated.add("torch")
     if facts.framework_version is None and _says_release(facts.framework, own):
         stated.add("framework_version")
-    if platform in _SYSTEMS:
-        stated.add("os")
     return Situation(
         platform,
         library=library,
@@ -183,7 +181,6 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
         stated=frozenset(stated),
         server=_names_server(facts.framework, words),
         subjects=frozenset(subjects),
-        features=tuple(features_of(segments.title)),
         seen=seen_in(facts, segments, platform, library, subjects, no_device=no_device),
     )
 
@@ -249,12 +246,15 @@ def _states_version(library: str, words: str) -> bool:
 
 
 def _says_release(framework: str | None, own: str) -> bool:
-    """Whether the reporter states a release in any form: "Ray 2.5x", "vLLM 0.x"."""
+    """Whether the reporter states a release in any form: "Ray 2.5x", "the vLLM image with 0.8", "the update to 1.7"."""
     project = projects().all.get(framework or "")
     spellings = (*project.names, *project.at_home, project.name.lower()) if project else ()
     called = "|".join(map(re.escape, spellings))
-    release = re.compile(rf"(?<![\w-])(?:{called})[ :=v]{{1,4}}\d{{1,3}}\.[\dx]")
-    return bool(spellings) and first_at(release, own, places(spellings, own)) is not None
+    release = re.compile(rf"(?<![\w-])(?:{called})(?:{_FILLER}){{1,16}}\d{{1,3}}\.[\dx]")
+    return bool(spellings) and (
+        first_at(release, own, places(spellings, own)) is not None
+        or first_at(_NAMELESS_RELEASE, own, places(_NAMELESS_STARTS, own)) is not None
+    )
 
 
 def _named(text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""A reporter's subjects, including an installation, and whether a report denies a device. Pure.
+"""A reporter's subjects, and whether a report denies a device. Pure.
 
 A question is worth asking only if the report is about its subject.
 """
@@ -21,18 +21,17 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     ),
     "cuda": (("cuda", "cudnn", "nvcc", "rocm", "hip"), re.compile(r"cud|nvcc|rocm|(?<![a-z])hip(?![a-z])")),
     "nccl": (("nccl", "rccl"), None),
-    "nodes": (("nodes", "hosts", "machines", "servers", "hostfile", "multinode", "multi-node"), None),
-    "version": (("version",), re.compile(r"version[^\n\d]{0,20}\d+\.\d")),  # of anything
     # Which source it is: a branch's newest, as with the project's own tests, a commit, or a line that GitHub quotes.
     "source": (
         (
             *("nightly", "commit", "line", "ci fail", "cd pipeline", "failing ", "up-to-date with", "up to date with"),
-            *("master", "main", "today", "主分支"),
+            *("master", "main", "today", "主分支", "mainline", "source install"),
         ),
         re.compile(
             r"(?<!\w)nightly|(?<!\w)commit[^\n]{0,20}?(?<!\w)[0-9a-f]{7}|c[id] (?:fail|pipeline)"
             r"|failing [^\n]{0,40}?test|(?<!\w)lines? \d{1,5}(?: to \d{1,5})?\s{1,2}in\s{1,2}[0-9a-f]{7}(?!\w)"
             r"|up.to.date with the master|主分支|(?:master|main)[`'\"*]{0,2} of today|today's (?:master|main)"
+            r"|(?<=latest )mainline|(?<=merged )(?:master|main) into|source install(?!ation)"
         ),
     ),
     "notebook": (  # no command launches the processes
@@ -40,6 +39,13 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
         re.compile(r"notebook|jupyter|colab|(?<!dgx[ _-])spark"),  # a DGX Spark is a machine
     ),
     "container": (("docker",), None),
+    "pytorch": (  # or native code that may need it
+        ("torch", "pytorch", "cuda", "undefined symbol", ".so"),
+        re.compile(
+            r"torch(?:(?<![\w/.]torch)|(?<=packages/torch))(?![ _-]?lightning|\w)|pytorch(?![ _-]?lightning)|cuda"
+            r"|undefined symbol|\.so(?!\w)"
+        ),
+    ),
     "error": (
         (
             *(
@@ -84,11 +90,12 @@ _BRANCH_BEFORE = re.compile(
     r"\s|最新\s|\b(?:origin|upstream)/)[\"'`*]{0,2}\Z"
 )
 _BRANCH_BEFORE_CHARS = 40  # at most
+_BRANCH_ALONE = re.compile(r"(?:\A|\n)(?:main|master|nightly)(?:,[^\n]{0,30})?[ \t\r.]{0,9}(?=\n|\Z)")  # on its line
 _NO_ERROR = (
     ("silent", "no ", "without ", "n't ", "not "),
     re.compile(
-        r"silent|(?:(?<!\w)no|without)(?: any| an)?(?: warnings? or)? (?:error|exception|traceback)|not? any error"
-        r"|n[o']t (?:raise|throw|fail)"
+        r"silent|(?:(?<!\w)no|without)(?: any| an)?(?: warnings?(?: or|,))? (?:error|exception|traceback)"
+        r"|not? any error|n[o']t (?:raise|throw|fail)"
     ),
 )
 # "no" and "not" only as the whole value: "GPU memory: not released after step" denies nothing.
@@ -139,7 +146,7 @@ def subjects_of(own: str, words: str) -> frozenset[str]:
 
 
 def _names_branch(own: str) -> bool:
-    return any(
+    return _BRANCH_ALONE.search(own) is not None or any(
         branch["noun"] or _BRANCH_BEFORE.search(own, max(0, branch.start() - _BRANCH_BEFORE_CHARS), branch.start())
         for branch in matches_at(_BRANCH, own, places(("main", "master"), own))
     )
@@ -150,7 +157,7 @@ def names_cpu_only(own: str, words: str) -> bool:
 
     Args:
         own: The reporter's own words, folded.
-        words: With listings.
+        words: Listings included.
     """
     return says_no_device(words) or ("gloo" in own and not _stands(*_SUBJECTS["device"], own))
 
@@ -164,44 +171,3 @@ def _stands(starts: tuple[str, ...], pattern: re.Pattern[str] | None, text: str)
     if pattern is None:
         return any_of(starts, text)
     return first_at(pattern, text, places(starts, text)) is not None
-
-
-# ---------------------------------------------------------------- an installation
-_PIP = ("pip install", "pip3 install", "pip-install")  # and the folder of its downloads
-_OTHERWISE = (
-    *("setup.py install", "setup.py develop", "setup.py bdist", "docker build", "dockerfile", "docker-images"),
-    *("apt-get install", "git checkout", "conda install", "ninja: "),
-)
-_FRESH = re.compile(
-    r"(?<!not in a )(?<!need a )(?<!need i a )(?<!\bno )(?:fresh|clean|new|empty|create) "
-    r"(?:conda |virtual |python |docker |-n |--name ){0,2}"
-    r"(?:v?env(?!(?:ironment)?s? var)|virtualenv|container|\w{1,40} python)|-m venv|virtualenv "
-)
-_FRESH_STARTS = ("fresh ", "clean ", "new ", "empty ", "create ", "-m venv", "virtualenv ")
-_CODE = re.compile(
-    r"torch(?:(?<![\w/.]torch)|(?<=packages/torch))(?![ _-]?lightning|\w)|pytorch(?![ _-]?lightning)|cuda"
-    r"|undefined symbol|\.so(?!\w)"
-)
-_CODE_STARTS = ("torch", "pytorch", "cuda", "undefined symbol", ".so")
-_COMPILER = (
-    *("compil", "gcc", "g++", "clang", "cmake", "ninja", "nvcc", "ld: ", "building wheel", ".whl", "manylinux"),
-    *("from source", "include ", "make: ", "make[", "undefined reference", "not declared", ".h:", ".hpp:", ".cc:"),
-    ".cpp:",
-    *("no matching distribution", "could not find a version"),
-)
-
-
-def is_without_pip(words: str, own: str) -> bool:
-    """Whether another tool than pip installs, or the report does not mention pip."""
-    return any_of(_OTHERWISE, own) or not any_of(_PIP, words)
-
-
-def names_fresh_environment(own: str) -> bool:
-    """Whether it is in a dedicated environment."""
-    return first_at(_FRESH, own, places(_FRESH_STARTS, own)) is not None
-
-
-def install_subjects(own: str) -> frozenset[str]:
-    """Subjects of an installation: `pytorch` (or native code that may need it), `compiler` (or ready-made wheels)."""
-    torch = first_at(_CODE, own, places(_CODE_STARTS, own)) is not None
-    return frozenset({*(["pytorch"] if torch else []), *(["compiler"] if any_of(_COMPILER, own) else [])})

@@ -13,14 +13,14 @@ _NAMED = re.compile(
     # "sliding windows" is not a system
     r"|windows subsystem for linux|(?-i:W)indows(?!\s?/\s?(?:linux|mac))"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
-    r"|windows(?=[ -]?(?:1[01]|[78]|server)\b|\s?[^\x00-\x7f])|WSL\d?)"
+    r"|windows(?=[ -]?(?:1[01]|[78]|server)\b|\s?[^\x00-\x7f])|WSL\d?|(?<=[\s:])Win(?=1[01]\b))"
     # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is not a release of Ubuntu
     r"(?:[ -]?(?:release )?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
     re.I,
 )
 _STARTS = (
     *("ubuntu", "centos", "debian", "red hat", "rhel", "rocky linux", "alibaba cloud", "suse", "sles", "fedora"),
-    *("arch linux", "amazon linux", "macos", "mac os", "os x", "osx", "windows", "wsl"),
+    *("arch linux", "amazon linux", "macos", "mac os", "os x", "osx", "windows", "wsl", "win1"),
 )
 # TensorFlow's, Keras's and Ray's forms have this example, over which some write; "?platform=ubuntu" is of an address.
 _EXAMPLE_BEFORE = re.compile(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)
@@ -29,6 +29,13 @@ _UNANSWERED = re.compile(r"\):[ \t*]{0,9}(?:\n|\Z)")
 _IN_AN_ADDRESS = re.compile(r"[?&]\w{1,20}=\Z")
 _USER_BEFORE = re.compile(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z", re.I)  # as `ubuntu@` is
 _NOT_STATED_CHARS = 24  # at most
+# There it works: another system is the report's.
+_WORKS_BEFORE = re.compile(
+    r"(?<!not )(?<!n't )\b(?:successfully|works?|worked|fine)\b(?![^\n.;]{0,100}\b(?:but|not|fails?)\b)"
+    r"[^\n.;]{0,100}\Z",
+    re.I,
+)
+_WORKS_CHARS = 110  # at most
 # The line of a form; any text after the colon is a system.
 _LINE = re.compile(
     r"(?:What operating system[^\n?]{0,50}\?\n|(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?"
@@ -47,7 +54,7 @@ _LINE_STARTS = (
     "operating system",
     "what operating system",
 )
-_NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})
+_NOTHING = frozenset({"dockerfile", "docker", "n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})
 _BEFORE = frozenset({"", "Host", "Host Machine", "My", "Server"})  # of a line's label
 _MOST_WORDS = 6  # of a name; more are prose
 _WINDOWS = re.compile(r"\AWin ?(?=\d|\Z)", re.I)
@@ -86,12 +93,15 @@ def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
 
 
 def _in_prose(text: str, words: str) -> tuple[str, int] | None:
-    first = None
+    first = works = None
     for match in matches_at(_NAMED, text, places(_STARTS, words)):
         start = match.start()
         name = match["v"]
         before = text[max(0, start - _NOT_STATED_CHARS) : start]
         if _IN_AN_ADDRESS.search(before) or _USER_BEFORE.search(before):
+            continue
+        if _WORKS_BEFORE.search(text, max(0, start - _WORKS_CHARS), start):
+            works = works or (_written(name), start)
             continue
         example = name.lower().startswith(_EXAMPLE) or _UNANSWERED.match(text, match.end())
         if example and _EXAMPLE_BEFORE.search(before):
@@ -105,7 +115,7 @@ def _in_prose(text: str, words: str) -> tuple[str, int] | None:
     if mac := first_at(_A_MAC, words, places(_A_MAC_STARTS, words)):
         return "macOS", mac.start()
     kernel = first_at(_KERNEL, words, places(_KERNEL_STARTS, words))
-    return (kernel[kernel.lastgroup or 0].replace("-", " ").capitalize(), kernel.start()) if kernel else None
+    return (kernel[kernel.lastgroup or 0].replace("-", " ").capitalize(), kernel.start()) if kernel else works
 
 
 def _written(name: str) -> str:

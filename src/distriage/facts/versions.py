@@ -41,9 +41,9 @@ _MOVED = re.compile(  # of a title: "breaks from 4.33.2 to 4.35.2"
     r"from v?(?P<left>\d[\w.]{1,16}) to v?(?P<to>\d[\w.]{1,16})",
     re.I,
 )
-# What is said of a version that works. "Works around", "works only": not quite.
+# The words for a version that works. "Works around", "works only": not quite.
 _WORKS_BEHIND = re.compile(
-    r"[`'\"*)]{0,3},?\s(?:it\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|helps|(?:solv|fix|resolv)e[sd])\b"
+    r"[`'\"*)]{0,3},?\s(?:it\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|no\s(?:this|such)\s(?:bug|problem|issue|error)|helps|(?:solv|fix|resolv)e[sd])\b"
     r"(?!\s(?:but|(?:\w{1,12}\s)?only|until|except|around))|\s?\|(?:[^|\n]{1,20}\|)?\s?(?:normal|works|ok|fine|good)\b|\s?(?:就|则)?(?:没问题|没有问题|正常)"
     r"|[`'\"*)]{0,3},?\s(?:ok(?:ay)?|good|fine|it\swas)\b(?!\s(?:until|but))|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
     re.I,
@@ -136,7 +136,7 @@ def joined(found: Iterable[Versions]) -> Versions:
 
 
 def of_title(named: Versions, title: str) -> Versions:
-    """Of several releases the one in the title, if it names one alone; `2.0.0.dev3` tells more of it than `2.0`."""
+    """The one of several releases that the title names alone; `2.0.0.dev3` tells more of it than `2.0`."""
     if (moved := _MOVED.search(title)) and {moved["left"], moved["to"]} <= named.in_use.keys():
         left, to = moved["left"], moved["to"]
         return Versions({to: named.in_use[to]}, {**named.working, left: named.in_use[left]})

@@ -137,7 +137,7 @@ def rate_limit_reset(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _ahead_s(date: str, now: float) -> float:
-    """By how much our clock is ahead of GitHub's, lest a limit by its clock seem over; 0 if negligible."""
+    """Seconds that our clock is ahead of GitHub's, lest a limit by its clock seem over; 0 if negligible."""
     try:
         ahead_s = now - parsedate_to_datetime(date).timestamp()
     except (ValueError, OverflowError):

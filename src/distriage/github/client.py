@@ -28,8 +28,8 @@ from distriage.base.types import IssueReport
 from distriage.github.address import DEFAULT_API, api_address, graphql_address
 from distriage.github.answer import Broken, Gone, Ok, Refused, Unchanged, Wait, is_web_page, read_answer, smaller_pages
 from distriage.github.http_client import connections
+from distriage.github.kept import Kept
 from distriage.github.limits import Limits, OwnLimits
-from distriage.github.remembered import Remembered
 
 GRAPHQL: Final = "/graphql"  # the path of the other API, for `write`
 TIMEOUT_S: Final = 20.0
@@ -37,7 +37,7 @@ MAX_ATTEMPTS: Final = 5
 MAX_ITEMS: Final = 5000
 PAGE_ITEMS: Final = 100
 MAX_REMEMBERED: Final = 128  # answers of at most some tens of kilobytes
-_remembered: Final = Remembered(MAX_REMEMBERED)  # by the threads of a worker, which each have a client
+_remembered: Final = Kept[tuple[str, ...], Ok](MAX_REMEMBERED)  # by the threads of a worker, which each have a client
 
 
 class Client:
@@ -190,7 +190,7 @@ class Client:
         Raises:
             GitHubError: as `get`, or the answer is not an issue.
         """
-        issue = self.json(f"/repos/{reference.repository}/issues/{reference.number}", place=str(reference))
+        issue = self.json(reference.path, place=str(reference))
         title, body = issue.get("title"), issue.get("body") or ""
         if not isinstance(title, str) or not isinstance(body, str):
             raise GitHubError(f"{reference}: GitHub's answer is not an issue")
@@ -214,7 +214,7 @@ class Client:
         return answer.value if answer is not None else None
 
     def pause(self, attempt: int) -> bool:
-        """Wait before another attempt, longer each time; False if there is no time left."""
+        """Wait before another attempt, longer each time; False if time is up."""
         return self._wait(min(30.0, 0.5 * 2**attempt) * random.uniform(0.5, 1.0))
 
     def _send(
@@ -274,7 +274,7 @@ class Client:
                 raise LostAnswerError(why)
             if attempt == MAX_ATTEMPTS or not self.pause(attempt):
                 raise kind(why)
-        raise AssertionError  # the loop has no end
+        raise AssertionError  # the loop never ends
 
     def _has_new_token(self) -> bool:
         renew, self._renew = self._renew, None

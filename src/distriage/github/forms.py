@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Iterator
-from time import monotonic
+from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -15,47 +13,42 @@ from distriage.base.errors import GitHubError, NotFoundError
 from distriage.base.texts import decoded
 from distriage.base.types import FormLines
 from distriage.github.client import Client
+from distriage.github.kept import Kept
 
 FOLDER: Final = ".github/ISSUE_TEMPLATE"
 KEPT_S: Final = 3600.0  # a form is rarely changed, and each look at a report needs it
 MAX_FILES: Final = 20
 MAX_BYTES: Final = 65_536  # of a file
 _RAW: Final = "application/vnd.github.raw+json"
-_MOST_KEPT: Final = 1000
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.S)
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _HEADING = re.compile(r"#{1,6}\s+(\S.{0,200})|\*\*([^*\n]{1,200})\*\*:?\s*$")
-_kept: dict[tuple[str, str], tuple[float, FormLines | None]] = {}
-_lock = threading.Lock()
+_NO_FORMS: Final = FormLines(frozenset(), frozenset())
+_kept: Final = Kept[tuple[str, str], FormLines](1000, KEPT_S)
 
 
-def form_lines(client: Client, repository: str, now: Callable[[], float] = monotonic) -> FormLines | None:
-    """The lines of a repository's forms, else of its owner's repository `.github`; None: there are none.
+def form_lines(client: Client, repository: str) -> FormLines | None:
+    """The lines of a repository's forms, else of its owner's repository `.github`; None: neither has any.
 
     Kept for `KEPT_S` in this process. Never raises where GitHub or a file fails: a report can be read without forms.
     """
     key = (client.api, repository.casefold())
-    known = _kept.get(key)
-    if known is not None and known[0] > now():
-        return known[1]
-    try:
-        lines = _read(client, repository)
-    except GitHubError:
-        lines = known[1] if known is not None else None
-    with _lock:
-        while len(_kept) >= _MOST_KEPT:
-            del _kept[next(iter(_kept))]
-        _kept[key] = (now() + KEPT_S, lines)
-    return lines
+    lines = _kept.get(key)
+    if lines is None:
+        try:
+            lines = _read(client, repository)
+        except GitHubError:
+            lines = _kept.get(key, stale=True) or _NO_FORMS
+        _kept.put(key, lines)
+    return None if lines == _NO_FORMS else lines
 
 
 def forget_forms(client: Client, repository: str) -> None:
     """Read them again at the next look; GitHub still answers "unchanged" where they are."""
-    with _lock:
-        _kept.pop((client.api, repository.casefold()), None)
+    _kept.drop((client.api, repository.casefold()))
 
 
-def _read(client: Client, repository: str) -> FormLines | None:
+def _read(client: Client, repository: str) -> FormLines:
     places = dict.fromkeys((repository, f"{repository.partition('/')[0]}/.github"))
     for place in places:
         headings: set[str] = set()
@@ -66,7 +59,7 @@ def _read(client: Client, repository: str) -> FormLines | None:
                 (headings if is_heading else lines).add(line)
         if headings or lines:
             return FormLines(frozenset(headings), frozenset(lines))
-    return None
+    return _NO_FORMS
 
 
 def _paths(client: Client, repository: str) -> list[str]:

@@ -34,7 +34,7 @@ class History:
     Attributes:
         fetched_at: When the first page was fetched, Unix time in seconds.
         complete: It includes the oldest ones.
-        forms: Of the repository when the first page was fetched; None: none, or not known.
+        forms: The repository's when the first page was fetched; None: none, or not known.
     """
 
     issues: tuple[ListedIssue, ...]
@@ -168,7 +168,7 @@ def _is_text(value: object) -> bool:
 
 
 def _kept(item: Mapping[str, Any]) -> dict[str, Any]:
-    """What is needed of GitHub's JSON."""
+    """The part of GitHub's JSON that is needed."""
     user, kind = item.get("user") or {}, issue_type(item)
     labels = [label.get("name") if isinstance(label, dict) else label for label in item.get("labels") or ()]
     return {

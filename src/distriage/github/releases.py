@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from time import monotonic
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from distriage.base.errors import GitHubError, RateLimitError
 from distriage.base.times import epoch_s
 from distriage.base.validation import Strict
+from distriage.github.kept import Kept
 
 if TYPE_CHECKING:
     from distriage.github.client import Client
 
 MOST: Final = 100  # of one page, GitHub's limit
 KEPT_S: Final = 24 * 3600.0  # a repository is asked once a day
-_MOST_KEPT: Final = 1000
-_kept: dict[tuple[str, str], tuple[float, Sequence[Release]]] = {}
-_lock = threading.Lock()
 
 
 class Release(Strict):
@@ -27,6 +23,9 @@ class Release(Strict):
     tag: str
     published_at: float
     prerelease: bool = False
+
+
+_kept: Final = Kept[tuple[str, str], Sequence[Release]](1000, KEPT_S)
 
 
 def read_releases(client: Client, repository: str) -> list[Release]:
@@ -47,25 +46,20 @@ def _published(listed: list[Any]) -> Iterator[Release]:
             yield Release(tag=tag, published_at=at, prerelease=one.get("prerelease") is True)
 
 
-def kept_releases(client: Client, repository: str, now: Callable[[], float] = monotonic) -> Sequence[Release]:
+def kept_releases(client: Client, repository: str) -> Sequence[Release]:
     """The releases, kept for `KEPT_S` in this process; the last known ones, or none, where GitHub fails.
 
     Raises:
         RateLimitError: the limit is reached; asked again next time.
     """
     key = (client.api, repository.casefold())
-    known = _kept.get(key)
-    if known is not None and known[0] > now():
-        return known[1]
-    try:
-        found: Sequence[Release] = read_releases(client, repository)
-    except RateLimitError:
-        raise
-    except GitHubError:
-        found = known[1] if known is not None else ()
-    with _lock:
-        _kept.pop(key, None)
-        while len(_kept) >= _MOST_KEPT:
-            del _kept[next(iter(_kept))]
-        _kept[key] = (now() + KEPT_S, found)
+    found = _kept.get(key)
+    if found is None:
+        try:
+            found = read_releases(client, repository)
+        except RateLimitError:
+            raise
+        except GitHubError:
+            found = _kept.get(key, stale=True) or ()
+        _kept.put(key, found)
     return found

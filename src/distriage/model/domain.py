@@ -95,7 +95,7 @@ class DomainGate:
         """Read the gate.
 
         Args:
-            axes: Of the classifier.
+            axes: The classifier's.
 
         Raises:
             BundleError: the file is damaged, of another format or made for other axes.

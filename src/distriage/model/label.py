@@ -11,7 +11,7 @@ from distriage.base.validation import Strict, field
 
 _ABBREVIATION = re.compile(r"\b(?:api|cpu|gpu|io)\b", re.IGNORECASE)  # in names made from ids
 # Facts that a label may ask for: fields of `EnvironmentFacts`.
-Fact = Literal["torch", "cuda", "nccl", "gpu_model", "gpu_count", "nodes", "os", "launcher"]
+Fact = Literal["torch", "cuda", "launcher"]
 Meaning = Literal["hang", "goes-on", "install", "build", "serving", "training"]
 
 
@@ -22,7 +22,7 @@ class DataModel(Strict):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        return {**handler(source), "strict": False}  # a table is no instance yet; what it holds is not converted
+        return {**handler(source), "strict": False}  # a table is not an instance yet; its values are not converted
 
     # The keys that the file holds; others have their defaults.
     given: frozenset[str] = dataclasses.field(default=frozenset(), init=False, compare=False, repr=False)

@@ -38,7 +38,7 @@ class Axis(DataModel):
 
     Attributes:
         requires: The condition under which this axis applies, if any.
-        colour: Of its labels on GitHub, six hexadecimal digits, if it has its own.
+        colour: Its labels' on GitHub, six hexadecimal digits, if it has its own.
         filter: Whether the triage queue offers it as a filter.
         weights: Label or family -> weight of an issue that has it, if not 1.
         needs_detail: Whether a report that says too little gets no label.
@@ -118,7 +118,7 @@ class Taxonomy(DataModel):
     axes: dict[str, Axis] = field(default_factory=dict)
 
     def __hash__(self) -> int:
-        return hash((self.name, self.version))  # a table of axes has no hash
+        return hash((self.name, self.version))  # a table of axes cannot be hashed
 
     def __post_init__(self) -> None:
         before: set[str] = set()  # verdicts are made and completed in this order
@@ -154,7 +154,7 @@ class Taxonomy(DataModel):
         return {axis: self.axes[axis].label(label) for axis, label in ids.items()}
 
     def completed_by(self, newer: Taxonomy) -> Taxonomy:
-        """Completed from `newer` wherever this older copy of the same taxonomy is silent."""
+        """Completed from `newer` where this older copy of the same taxonomy is silent."""
         if self is newer or self.name != newer.name:
             return self
         axes = {}

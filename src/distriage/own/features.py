@@ -33,7 +33,7 @@ OPENING_CHARS = 200  # of the body
 AXES_WEIGHT = 0.5  # typical length of the block of log-probabilities
 LEAST_REPORTS = 2  # that must have a bucket
 _LEAST_PROBABILITY = 1e-6
-# Of a stripped line in lower case.
+# For a stripped line in lower case.
 _HEADING = re.compile(r"#{1,6} .{1,100}|\*\*.{1,100}\*\*:?")
 _TICKED = re.compile(r"[-*] \[x\] .{3}")
 _KEY = re.compile(r"[a-z][a-z /_-]{2,40}")
@@ -42,7 +42,7 @@ _ANSWER_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class OwnFeatures:
-    """What is kept of one report.
+    """The features of one report.
 
     Attributes:
         ids, counts: Hashed n-grams [features] of all views, ascending.
@@ -121,7 +121,7 @@ class Scales:
         buckets: Those that count, ascending, [words].
         idf: Their inverse document frequencies, [words].
         centre: Mean vector [width]; empty: the block is left out.
-        mean, scale: Of the log-probabilities, [axes]; empty: the block is left out.
+        mean, scale: The log-probabilities', [axes]; empty: the block is left out.
     """
 
     buckets: NDArray[np.int64]
@@ -137,8 +137,8 @@ class Scales:
         """Fit.
 
         Args:
-            views: Of the n-grams: 0 is the report as cleaned, 1 as filed; `TITLE`, `FORM`, `OPENING`.
-            dense: With the blocks of the encoder.
+            views: The n-grams': 0 is the report as cleaned, 1 as filed; `TITLE`, `FORM`, `OPENING`.
+            dense: Include the blocks of the encoder.
         """
         frequencies = np.zeros(OWN_VIEWS * HASH_BUCKETS, np.int64)
         for features in rows:

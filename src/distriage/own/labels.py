@@ -96,7 +96,7 @@ class OwnLabels:
         """Read and check them.
 
         Args:
-            bundle: Of the model that will read the reports; must be the one used for learning.
+            bundle: The one that will read the reports; must be the one used for learning.
 
         Raises:
             BundleError: a file is missing, damaged or of another model.
@@ -166,7 +166,7 @@ class OwnLabels:
         return [item for place, item in enumerate(ranked) if place < SHOWN or item.applied]
 
     def probabilities(self, features: OwnFeatures) -> Floats:
-        """Of all labels, in the manifest's order."""
+        """For all labels, in the manifest's order."""
         columns, values = self._scales.words(features)
         scores = self._words[:, columns].astype(np.float64) @ values + self._bias
         dense = self._scales.dense(features)

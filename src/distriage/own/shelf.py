@@ -31,7 +31,7 @@ class OwnShelf:
         """Read the heads that exist now.
 
         Args:
-            bundle: Of the model that will read the reports.
+            bundle: The one that will read the reports.
             on_problem: Called for heads that were added later and cannot be used; earlier ones stay.
 
         Raises:

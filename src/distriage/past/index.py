@@ -69,7 +69,7 @@ class Match:
 
     Attributes:
         similarity: For ordering; not a probability.
-        alike: What tells whether it is the same; only of the nearest, and only where its time and vector are known.
+        alike: Evidence that it is the same; only for the nearest, and only where its time and vector are known.
     """
 
     issue: PastIssue
@@ -139,7 +139,7 @@ class PastIndex:
         return scores, days
 
     def _alike(self, query: PastQuery, row: int, ahead: float, days: float, later: NDArray[np.bool_]) -> Alike | None:
-        """Of the nearest issue; None without its time or vectors to compare."""
+        """For the nearest issue; None without its time or vectors to compare."""
         if not self.filed_at[row] or not self.vectors.size or query.vector.size != self.vectors.shape[1]:
             return None
         cosine = float(self.vectors[row] @ unit(query.vector))
@@ -253,8 +253,8 @@ def make_index(
     """The index of issues.
 
     Args:
-        features: Of each, from `all_features`.
-        vectors: Of each; all empty if the model lacks them.
+        features: Each one's, from `all_features`.
+        vectors: Each one's; all empty if the model lacks them.
     """
     frequency = np.zeros(BUCKETS, np.int64)
     for buckets, _ in features:

@@ -27,7 +27,7 @@ class Alike:
     """How alike a report and the nearest past issue are.
 
     Attributes:
-        cosine: Of the encoder's vectors.
+        cosine: Between the encoder's vectors.
         ahead: The issue's similarity less that of the second nearest.
         days: Between the two.
         titles: From `titles_alike`.

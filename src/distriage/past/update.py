@@ -23,8 +23,8 @@ def updated(
     Words keep their rarity as first counted, so rebuild the index once many issues have changed.
 
     Args:
-        index: Of one issue at least.
-        features, vectors: Of each of `issues`, by the index's model.
+        index: Holds one issue at least.
+        features, vectors: Each of `issues`, by the index's model.
     """
     left_out = {*gone, *(issue.id for issue in issues)}
     stays = np.array([issue.id not in left_out for issue in index.issues], bool)

@@ -50,7 +50,7 @@ def features_of(read: ModelInput) -> Features:
 
 
 def postings(features: Sequence[Features], idf: Floats) -> Postings:
-    """Of issues, numbered from 0; the heaviest of each."""
+    """The issues', numbered from 0; the heaviest of each."""
     kept = [_heaviest(*weighted(one, idf)) for one in features]
     return Postings(
         np.concatenate([buckets for buckets, _ in kept] or [np.zeros(0, np.int64)]),

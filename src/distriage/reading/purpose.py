@@ -39,6 +39,9 @@ _FOUND = (
             "the cause ",
             "the reason is",
             "the current code",
+            "quick fix",
+            "propose ",
+            "figured ",
             "this ",
         ),
         *(
@@ -77,7 +80,9 @@ _FOUND = (
         r"|this (?:is|happens) because\b|this is due to|the consequence is "
         r"|(?:problem|issue) (?:is|was) (?:re)?solved by "
         r"|fix should |opened a (?:pr\b|pull)"
-        r"|it originates? from|the current code\b"
+        r"|it originates? from|the current code\b|quick fix (?:below|is|would|:)"
+        r"|propose (?:some|a|the|these|to) (?:\w{1,12} )?(?:modification|change|fix|patch)"
+        r"|figured (?:out )?the (?:source|cause|reason)"
         r"|the (?:cause|reason)(?: of (?:the|this) [a-z]{3,10})? is (?!un|not|still)"
         r"|(?:package|wheel|release) (?:doesn't|does not|didn't) (?:include|contain|ship)"
         r"|\.(?:py|cc|cu|cpp|h)[`)]{0,2},?\s?(?:line \d|#l\d|:\d{2,5}(?![\d)]))"
@@ -131,6 +136,15 @@ _MECHANISMS = (
     ),
     *("divided by", "saved in", "stored in", "leaves the", "is in `", "goes to ", "so the ", "since ", "falls back"),
     *("without checking", "without a warning", "does not check", "does not handle", "does not forward", "not honour"),
+    *(
+        "but not used",
+        "allocates its own",
+        "then allocates",
+        "at the wrong",
+        "concatenated on",
+        "keeps all",
+        "expected them to",
+    ),
     *("gets only", "seems not to", "does not ask", "regardless of", "whatever ", "relies on", "silently", "will miss"),
     *(
         "is created as",
@@ -150,6 +164,11 @@ _CHORE = re.compile(
     r"|add (?:docs?|documentation|tests?|ci)|rfc|roadmap)\b(?=:?\s)(?! (?:in|of|on|after|when|with|from|is|to \d)\b)"
 )
 _NEWS = re.compile(r"(?:工作|月度|每周)总结|周报|月报|weekly (?:report|digest|summary)|monthly (?:report|summary)")
+# A title that asks for a change of the code.
+_WISH = re.compile(
+    r"(?:\s?\[[^\]\n]{0,40}\]){0,3}\s?(?:do not|don[’']t|avoid|allow|let|enable|expose|make|handle|investigate|consider"
+    r"|improve|add|provide|fix|please (?:add|support|allow|make)) (?!of\b|for\b|fails?\b|error)[\w`]"
+)
 _FAILS = ("break", "broke", "fail", "wrong", "slow", "worse", "regress", "stop", "kill", "lost", "mess")
 _SECURITY = (
     *(
@@ -180,10 +199,12 @@ _BARE_WORDS: Final = 4  # beside a picture; so few say nothing
 
 
 def explains(segments: Segments) -> bool:
-    """Whether the reporter explains the failure, or says how to fix the code."""
+    """Whether the reporter explains the failure, says how to fix the code, or asks for a change of it."""
     prose = "\n".join((_prose(segments), *dict.fromkeys(segment.heading for segment in segments.all))) + "\n"
     own = folded(prose)
     if any_of(_PATCH, "\n".join(segment.text for segment in segments.all)):
+        return True
+    if segments.first_error is None and _WISH.match(folded(segments.title)):
         return True
     for starts, pattern in (_MENDS, _FOUND):
         begins = places(starts, own)

@@ -17,7 +17,7 @@ _bucket_of = (HASH_BUCKETS - 1).__and__  # code % HASH_BUCKETS, for `map` in one
 MAX_FEATURES = 2048  # per report and view; the most frequent are kept
 VIEWS = 2  # of a report: cleaned, and as filed
 
-# Of a text in lower case. The dotless i and the long s count as i and s, as they do for `re.I`; with that flag the
+# For a text in lower case. The dotless i and the long s count as i and s, as they do for `re.I`; with that flag the
 # pattern takes three times as long to compile and a fifth longer to search.
 WORD = re.compile(r"[a-z\u0131\u017f_][a-z0-9\u0131\u017f_]*|\d+(?:\.\d+)?|[\u3400-\u9fff]")
 

@@ -28,7 +28,7 @@ _TAG = re.compile(
 _URL = re.compile(r"[hfg](?<!\w.)(?:(?<=h)ttps?|(?<=f)tp|(?<=g)it)://[^\s)>\]\"'`]{1,2000}")
 _ADDRESS = re.compile(r"0(?<!\w.)x[0-9a-fA-F]{5,64}\b")
 _HASH = re.compile(
-    r"[0-9a-fA-F](?<!\w.)(?=[0-9a-fA-F]{7})(?:(?<=\d)|(?=[0-9a-fA-F-]{0,79}\d))"  # a word such as `defaced` has no digit
+    r"[0-9a-fA-F](?<!\w.)(?=[0-9a-fA-F]{7})(?:(?<=\d)|(?=[0-9a-fA-F-]{0,79}\d))"  # a word such as `defaced` lacks a digit
     r"(?:[0-9a-fA-F]{11,79}|[0-9a-fA-F]{7}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\b"
 )
 _BLOB = re.compile(r"[A-Za-z0-9+/=_](?<![A-Za-z0-9+/=_].)[A-Za-z0-9+/=_]{119,}")

@@ -15,7 +15,7 @@ def tfidf(ids: Ints, counts: Floats, idf: Floats, views: int = VIEWS) -> Floats:
     """Weights of hashed n-grams, those of each view of unit length: sublinear counts times `idf`.
 
     Args:
-        ids, counts: Of one report, [features].
+        ids, counts: One report's, [features].
         idf: Inverse document frequency of each of them, [features].
         views: How many there may be among `ids`.
     """
@@ -31,7 +31,7 @@ def cosines(
     """Cosine of a report with each report of an index, the sum over the views, [reports].
 
     Args:
-        ids, values: Of the report, [features].
+        ids, values: The report's, [features].
         starts: Where the postings of a bucket begin, [buckets + 1].
         rows, weights: Which report has the bucket, and its weight there, [postings].
     """

@@ -66,7 +66,7 @@ class Asked:
         """The verdict of both readers; the first reader's if nothing was asked.
 
         Args:
-            mode: To decide in; that of the questions if None.
+            mode: The one to decide in; that of the questions if None.
         """
         verdict = self.verdict if mode is None else self.findings.verdict(mode)
         if not self.requests:

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from threading import Lock
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
@@ -25,7 +23,6 @@ from distriage.second_reader.answer import Shares, read_answer
 from distriage.second_reader.deadline import Deadline
 from distriage.second_reader.request import ReaderRequest
 
-DAY_S = 86400
 MAX_RESPONSE_BYTES = 1 << 20
 CHARS_PER_TOKEN = 4  # a rough count, for the budget before the endpoint has said its own
 # Word in a refusal -> the fields concerned; reasoning models want another limit, and no temperature.
@@ -40,21 +37,18 @@ Failure = Literal["budget", "time-out", "unreachable", "refused", "nonsense"]
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """The endpoint, and limits on its use.
+    """The endpoint.
 
     Attributes:
         url: Base URL, with `/v1` if the server has it.
         key: Sent as a bearer token, unless empty.
-        timeout_s: Of one request, from connecting to the last byte.
-        requests_per_day, tokens_per_day: No limit if None.
+        timeout_s: For one request, from connecting to the last byte.
     """
 
     url: str
     model: str
     key: str = field(default="", repr=False)
     timeout_s: float = 30.0
-    requests_per_day: int | None = None
-    tokens_per_day: int | None = None
 
     def __post_init__(self) -> None:
         if not _is_address(self.url):
@@ -111,35 +105,6 @@ class Budget(Protocol):
         """Add the use beyond the reservation; a negative number gives back."""
 
 
-class DailyBudget:
-    """A budget in memory, for one process. Days are UTC."""
-
-    def __init__(self, settings: EndpointSettings, clock: Callable[[], float] = time.time) -> None:
-        """Start with nothing spent."""
-        self._limits = (settings.requests_per_day, settings.tokens_per_day)
-        self._clock = clock
-        self._lock = Lock()
-        self._day = -1
-        self._spent = (0, 0)
-
-    def take(self, tokens: int) -> bool:
-        """Reserve a request, in this process."""
-        with self._lock:
-            day = int(self._clock() // DAY_S)
-            if day != self._day:
-                self._day, self._spent = day, (0, 0)
-            wanted = (self._spent[0] + 1, self._spent[1] + tokens)
-            if any(limit is not None and value > limit for value, limit in zip(wanted, self._limits, strict=True)):
-                return False
-            self._spent = wanted
-            return True
-
-    def settle(self, tokens: int) -> None:
-        """Correct the reservation."""
-        with self._lock:
-            self._spent = (self._spent[0], max(0, self._spent[1] + tokens))
-
-
 class Endpoint:
     """Asks; safe to share between threads."""
 
@@ -152,14 +117,14 @@ class Endpoint:
         """Open a client.
 
         Args:
-            budget: In memory, of this process, if None.
+            budget: No limit if None.
             observe: Called with the outcome of each question: `answered`, or a `Failure`.
 
         Raises:
             ConfigError: the environment's proxy or certificates cannot be used.
         """
         self.settings = settings
-        self._budget = budget or DailyBudget(settings)
+        self._budget = budget
         self._observe = observe
         self._refused: frozenset[str] = frozenset()
         headers = {"Authorization": f"Bearer {settings.key}"} if settings.key else {}
@@ -202,17 +167,17 @@ class Endpoint:
             for field_name in DISPENSABLE[name]:
                 body.pop(field_name, None)
         estimate = len(json.dumps(body["messages"])) // CHARS_PER_TOKEN + limit
-        if not self._budget.take(estimate):
+        if self._budget is not None and not self._budget.take(estimate):
             return Unanswered("the second reader's budget for today is used up", "budget")
         try:
             status, content = self._post(body)
         except httpx.TimeoutException:
             return Unanswered(f"the second reader did not answer within {self.settings.timeout_s:g} s", "time-out")
         except httpx.HTTPError as error:
-            self._budget.settle(-estimate)
+            self._settle(-estimate)
             return Unanswered(f"the second reader cannot be reached ({type(error).__name__})", "unreachable")
         if status != 200:
-            self._budget.settle(-estimate)
+            self._settle(-estimate)
         refused = {name for name, (sent, *_) in DISPENSABLE.items() if sent in body and name.encode() in content}
         if status in {400, 422} and refused:
             self._refused |= refused
@@ -227,11 +192,15 @@ class Endpoint:
             return Unanswered("the second reader's answer is no JSON", "nonsense")
         used = _tokens_used(completion)
         if used is not None:
-            self._budget.settle(used - estimate)
+            self._settle(used - estimate)
         shares = read_answer(completion, request.codes)
         if not shares:
             return Unanswered(f"the second reader{_why_none(completion, limit)}", "nonsense")
         return shares
+
+    def _settle(self, tokens: int) -> None:
+        if self._budget is not None:
+            self._budget.settle(tokens)
 
     def _post(self, body: Mapping[str, Any]) -> tuple[int, bytes]:
         url, content = f"{self.settings.url.rstrip('/')}/chat/completions", bytearray()

@@ -79,7 +79,7 @@ class SecondReader:
         """The first verdict, completed with the answer.
 
         Args:
-            answer: Axis -> shares; or why there is no answer.
+            answer: Axis -> shares; or why none came.
         """
         if isinstance(answer, str):
             return keep_first(verdict, self.name, answer)

@@ -41,7 +41,7 @@ _SYSTEM = (
 
 @dataclass(frozen=True, slots=True)
 class ReaderRequest:
-    """What is sent for one report, and how to read the answer.
+    """One report's request, and how to read the answer.
 
     Attributes:
         codes: Axis -> code -> label; None is "none of these".
@@ -70,19 +70,24 @@ class Question:
     situation: Situation = ORDINARY
 
     def request(self, taxonomy: Taxonomy, axes: Sequence[str] | None = None, attempt: int = 0) -> ReaderRequest:
-        """The request, from `make_request`.
+        """The request, for all axes at once; the text is masked and cut here.
 
         Args:
             axes: Only these axes; all if None.
+            attempt: 1: no label keeps the code that it had with 0.
         """
-        return make_request(
-            self.text,
-            self.prediction,
-            axes or self.axes,
-            taxonomy,
-            self.neighbours,
-            attempt=attempt,
-        )
+        axes, text = axes or self.axes, mask(self.text)[:MAX_REPORT_CHARS]
+        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+        offered = {axis: candidates(self.prediction.scores[axis]) for axis in axes}
+        codes = {axis: _codes(axis, labels, digest, attempt) for axis, labels in offered.items()}
+        parts = [
+            *(_question(taxonomy.axes[axis], codes[axis]) for axis in axes),
+            _rules(offered),
+            _similar(self.neighbours[:MAX_NEIGHBOURS], axes),
+            f"The report, between two lines of {digest[:12]}:\n{digest[:12]}\n{text}\n{digest[:12]}",
+            "Reply with " + "{" + ", ".join(f'"{axis}": CODE' for axis in axes) + "}.",
+        ]
+        return ReaderRequest(codes, _body("\n\n".join(part for part in parts if part), codes))
 
 
 def is_in_doubt(verdict: Verdict, axes: Sequence[str]) -> bool:
@@ -101,37 +106,6 @@ def candidates(scores: AxisScores) -> set[str]:
         for place, ((label, _), share) in enumerate(zip(ranked, likelier, strict=False))
         if place < CANDIDATES[0] or share < CANDIDATES_SHARE
     }
-
-
-def make_request(
-    text: str,
-    prediction: Prediction,
-    axes: Sequence[str],
-    taxonomy: Taxonomy,
-    neighbours: Sequence[SimilarIssue] = (),
-    *,
-    attempt: int = 0,
-) -> ReaderRequest:
-    """Ask about some axes of one report, all in one request.
-
-    Args:
-        text: The prepared report (`ModelInput.text`), masked and cut here.
-        axes: The axes to ask about; at least one.
-        neighbours: Annotated reports like this one, the nearest first.
-        attempt: 1: no label keeps the code that it had with 0.
-    """
-    text = mask(text)[:MAX_REPORT_CHARS]
-    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-    offered = {axis: candidates(prediction.scores[axis]) for axis in axes}
-    codes = {axis: _codes(axis, labels, digest, attempt) for axis, labels in offered.items()}
-    parts = [
-        *(_question(taxonomy.axes[axis], codes[axis]) for axis in axes),
-        _rules(offered),
-        _similar(neighbours[:MAX_NEIGHBOURS], axes),
-        f"The report, between two lines of {digest[:12]}:\n{digest[:12]}\n{text}\n{digest[:12]}",
-        "Reply with " + "{" + ", ".join(f'"{axis}": CODE' for axis in axes) + "}.",
-    ]
-    return ReaderRequest(codes, _body("\n\n".join(part for part in parts if part), codes))
 
 
 def _codes(axis: str, labels: Iterable[str], digest: str, attempt: int) -> dict[str, str | None]:

@@ -28,7 +28,7 @@ class Forms:
     """The forms of a tracker.
 
     Attributes:
-        headings: Of fields, from `words_of`.
+        headings: The fields', from `words_of`.
         beginnings: The first letters of an instruction -> beginnings of instructions.
         empty: Answers that say nothing.
     """

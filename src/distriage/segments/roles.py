@@ -50,7 +50,7 @@ class Entry(NamedTuple):
     Attributes:
         parts: Parts of a line, in this order.
         at_start: The first part begins the line.
-        words: Of all parts, in lower case.
+        words: All parts', in lower case.
     """
 
     parts: tuple[str, ...]

@@ -1,6 +1,6 @@
 """A report -> its segments. Pure; linear in the report's length.
 
-Fences divide a report into blocks. Of each block the prefixes of launchers go first (`prefixes.py`), then every line is
+Fences divide a report into blocks. In each block the prefixes of launchers go first (`prefixes.py`), then every line is
 sorted (`blocks.py`).
 """
 
@@ -32,7 +32,7 @@ def split(title: str, body: str, forms: FormLines | None = None) -> Segments:
     """Read a report into segments.
 
     Args:
-        forms: Of the repository that it was filed in; those of `forms.toml` by default.
+        forms: Those of the repository that it was filed in; those of `forms.toml` by default.
 
     Returns:
         Its parts, each line once. Never raises; cuts the middle of a long body, as `shortened` does.
@@ -76,7 +76,7 @@ def _plain(text: str) -> str:
 
 
 def _blocks(lines: list[str]) -> Iterator[tuple[str | None, int, list[str]]]:
-    """Of each block: the word behind its fence, None outside fences; the number of its first line, from 1; its lines."""
+    """For each block: the word behind its fence, None outside fences; the number of its first line, from 1; its lines."""
     fence = word = ""  # the next fence must begin with this one to close it (CommonMark)
     block: list[str] = []
     first = 1

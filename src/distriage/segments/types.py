@@ -38,7 +38,7 @@ class Line(NamedTuple):
 
     Attributes:
         text: Without terminal colours and the prefix of a launcher or log collector.
-        number: Of the body, from 1; 0: the title. Lines split by a carriage return or a JSON string share one.
+        number: Counted in the body, from 1; 0: the title. Lines split by a carriage return or a JSON string share one.
         process: Rank, pod or host printed before it, or empty.
     """
 

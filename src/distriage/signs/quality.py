@@ -1,4 +1,4 @@
-"""What a report lacks before a maintainer can act on it. Pure. Nothing is guessed about who or what wrote it."""
+"""Gaps to fill before a maintainer can act on a report. Pure. Nothing is guessed about who or what wrote it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from distriage.reading.report import ReadReport
 from distriage.segments import Kind
 
 _FEW_LINES = 5  # of a listing that a person typed
-# What a form puts into a field for the reporter to replace, below its own line.
+# A form's own text in a field, below its line, for the reporter to replace.
 _PLACEHOLDER = "your output of `python collect_env.py` here"
 _FIELD_OF_IT = re.compile(rf"(?:the output of [^\n]{{0,40}}\n)?{re.escape(_PLACEHOLDER)}")
 _POINTS_ELSEWHERE = re.compile(r"(?<!\w)(?:@\w|#\d)")

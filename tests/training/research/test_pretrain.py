@@ -15,7 +15,7 @@ from safetensors.torch import load_file  # noqa: E402
 from transformers import TrainingArguments  # noqa: E402
 
 from distriage.base.errors import ConfigError, CorpusError  # noqa: E402
-from distriage_research.experiments.pretrain import IGNORED, MaskingCollator, pretrain  # noqa: E402
+from distriage_research.experiments.pretrain import IGNORED, MaskingCollator, Pretraining, pretrain  # noqa: E402
 from distriage_training.config import Config, EncoderConfig, load_config  # noqa: E402
 from distriage_training.fit import trainer  # noqa: E402
 from distriage_training.fit.batches import BucketSampler  # noqa: E402
@@ -27,11 +27,10 @@ from support.toys import annotation, texts, write_config, write_corpus, write_li
 MASK, SPECIAL, VOCABULARY = 103, (0, 100, 101, 102, 103), 30_522  # of the base model's tokenizer
 
 
-def small(folder: Path, **settings: object) -> Config:
-    """A narrow encoder, short texts, four reports a step, and no report that a model is measured on."""
+def small(folder: Path) -> Config:
+    """A narrow encoder, short texts, and no report that a model is measured on."""
     encoder = {"source": str(random_encoder(folder / "base", "Bert")), "layers": None, "max_tokens": 16}
-    tables = {"encoder": encoder, "pretrain": {"batch_size": 4, **settings}, "data": {"corpus": "none"}}
-    return load_config(write_config(folder / "run.toml", **tables))
+    return load_config(write_config(folder / "run.toml", encoder=encoder, data={"corpus": "none"}))
 
 
 def sampler() -> BucketSampler:
@@ -69,8 +68,8 @@ def test_every_report_is_asked_for_one_word_at_least_and_padding_for_none() -> N
 
 def test_the_adapted_encoder_is_one_to_start_from_and_a_run_goes_on(tmp_path: Path) -> None:
     reports = write_lines(tmp_path / "reports.jsonl", texts(f"a/b#{n}" for n in range(12)))
-    config = small(tmp_path, reports=str(reports), limit=8, learning_rate=1e-3)
-    folder = pretrain(config, tmp_path / "out")
+    config, settings = small(tmp_path), Pretraining(reports, batch_size=4, limit=8, learning_rate=1e-3)
+    folder = pretrain(config, settings, tmp_path / "out")
     adapted = EncoderConfig(max_tokens=16, source=str(folder))
     before, after = load_encoder(config.encoder), load_encoder(adapted)
     weights = "encoder.layer.0.attention.self.query.weight"
@@ -79,9 +78,9 @@ def test_the_adapted_encoder_is_one_to_start_from_and_a_run_goes_on(tmp_path: Pa
     (checkpoint,) = (tmp_path / "out").glob("checkpoint-*")
     assert checkpoint.name == "checkpoint-2"  # 8 reports, 4 a step
     with pytest.raises(ConfigError, match="holds the checkpoint checkpoint-2; pass --resume to go on from it"):
-        pretrain(config, tmp_path / "out")
+        pretrain(config, settings, tmp_path / "out")
     shutil.rmtree(folder)
-    assert pretrain(config, tmp_path / "out", resume=True) == folder  # nothing is left to do but to write it
+    assert pretrain(config, settings, tmp_path / "out", resume=True) == folder  # nothing is left to do but to write it
     again = load_encoder(adapted).state_dict()[weights]
     assert torch.equal(again, after.state_dict()[weights])
 
@@ -94,25 +93,25 @@ def save_every_second(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, Path]:
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, Pretraining, Path]:
     """A run of two epochs of three steps, and its folder."""
     folder = tmp_path_factory.mktemp("whole")
     reports = write_lines(folder / "reports.jsonl", texts(f"a/b#{n}" for n in range(12)))
-    config = small(folder, reports=str(reports), epochs=2, learning_rate=1e-3)
+    config, settings = small(folder), Pretraining(reports, epochs=2, batch_size=4, learning_rate=1e-3)
     with pytest.MonkeyPatch.context() as patch:
         save_every_second(patch)
-        pretrain(config, folder / "out")
-    return config, folder / "out"
+        pretrain(config, settings, folder / "out")
+    return config, settings, folder / "out"
 
 
 @pytest.mark.parametrize("step", [2, 4], ids=["first epoch", "second epoch"])
 def test_a_resumed_run_reads_the_batches_and_masks_of_an_uninterrupted_one(
-    uninterrupted: tuple[Config, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+    uninterrupted: tuple[Config, Pretraining, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    config, whole = uninterrupted
+    config, settings, whole = uninterrupted
     shutil.copytree(whole / f"checkpoint-{step}", tmp_path / f"checkpoint-{step}")
     save_every_second(monkeypatch)
-    resumed = load_file(pretrain(config, tmp_path, resume=True) / "model.safetensors")
+    resumed = load_file(pretrain(config, settings, tmp_path, resume=True) / "model.safetensors")
     for name, value in load_file(whole / "encoder" / "model.safetensors").items():
         torch.testing.assert_close(resumed[name], value, atol=1e-6, rtol=1e-5)
 
@@ -122,14 +121,14 @@ def test_no_thread_that_a_model_is_measured_on_is_read(tmp_path: Path) -> None:
     rows = [annotation("a/b#1", split="test"), annotation("deepspeedai/DeepSpeed#2", split="validation")]
     corpus = write_corpus(tmp_path / "corpus", rows)
     reports = write_lines(tmp_path / "reports.jsonl", texts(["A/b#1", "microsoft/DeepSpeed#2"]))
-    pretraining, data = {"reports": str(reports)}, {"corpus": str(corpus)}
+    config = load_config(write_config(tmp_path / "run.toml", data={"corpus": str(corpus)}))
     with pytest.raises(CorpusError, match="no unlabelled report"):
-        pretrain(load_config(write_config(tmp_path / "run.toml", pretrain=pretraining, data=data)), tmp_path / "out")
+        pretrain(config, Pretraining(reports), tmp_path / "out")
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    config = small(tmp_path, reports=str(tmp_path / "none.jsonl"))
+    config, settings = small(tmp_path), Pretraining(tmp_path / "none.jsonl")
     with pytest.raises(CorpusError, match=r"none\.jsonl: no unlabelled report; `corpus import FOLDER`"):
-        pretrain(config, tmp_path / "out")
+        pretrain(config, settings, tmp_path / "out")
     with pytest.raises(ConfigError, match="--resume, but there is no checkpoint in it"):
-        pretrain(config, tmp_path / "out", resume=True)
+        pretrain(config, settings, tmp_path / "out", resume=True)

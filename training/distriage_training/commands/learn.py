@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from distriage.base.errors import InputError
 from distriage.base.extras import needs_extra
-from distriage.base.references import REPOSITORY
+from distriage.base.references import check_repository
 from distriage.github.history import History, load_history, read_history
 
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ def _fetch(repository: str, cache: Path | None, limit: int | None, progress: Cal
     from distriage.github.address import token_of_environment
     from distriage.github.client import Client
 
-    if not REPOSITORY.fullmatch(repository):
-        raise InputError(f"{repository!r}: expected owner/repo")
+    check_repository(repository)
     kept = cache or Path(f"{repository.replace('/', '-')}.history.jsonl")
     return read_history(Client(token_of_environment(), max_wait_s=math.inf), repository, kept, limit, progress)
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from distriage_training.corpus.load import Splits
 
 MODELS = Path("models")
+BundleFolder = Annotated[Path | None, typer.Option("--model", help="The bundle's folder; default: models/NAME.")]
+DataArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="Names the data; default: configs/base.toml.")]
 
 
 def train(
@@ -80,7 +82,7 @@ def export(
 
 def calibrate(
     config: ConfigArgument,
-    model: Annotated[Path | None, typer.Option(help="The bundle's folder; default: models/NAME.")] = None,
+    model: BundleFolder = None,
 ) -> None:
     """Fit a bundle's probabilities and thresholds anew on validation reports; `export` does so by itself."""
     console = Console(stderr=True, highlight=False)
@@ -95,7 +97,7 @@ def calibrate(
 
 def index(
     config: ConfigArgument,
-    model: Annotated[Path | None, typer.Option(help="The bundle's folder; default: models/NAME.")] = None,
+    model: BundleFolder = None,
 ) -> None:
     """Put the annotated training issues into a bundle, for `classify --similar`; `export` does so by itself."""
     with training():
@@ -112,7 +114,7 @@ def index(
 
 def gate(
     config: ConfigArgument,
-    model: Annotated[Path | None, typer.Option(help="The bundle's folder; default: models/NAME.")] = None,
+    model: BundleFolder = None,
 ) -> None:
     """Put a domain gate into a bundle, which tells reports of other software apart; `export` does so by itself."""
     console = Console(stderr=True, highlight=False)
@@ -137,9 +139,7 @@ def _opened(config: Path, model: Path | None, console: Console) -> tuple[Bundle,
 
 
 def evaluate(
-    config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="Names the data; default: configs/base.toml.")
-    ] = Path("configs/base.toml"),
+    config: DataArgument = Path("configs/base.toml"),
     split: SplitOption = "validation",
     model: ModelOption = None,
     output: Annotated[
@@ -173,9 +173,7 @@ def evaluate(
 
 def promote(
     candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE", help="The new bundle's folder.")],
-    config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="Names the data; default: configs/base.toml.")
-    ] = Path("configs/base.toml"),
+    config: DataArgument = Path("configs/base.toml"),
     current: Annotated[
         str | None, typer.Option(help="The bundle that it must not be worse than; default: the default model.")
     ] = None,

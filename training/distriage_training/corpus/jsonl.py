@@ -1,16 +1,14 @@
-"""JSONL files: read with line numbers, repaired after an interruption, written all or nothing."""
+"""JSONL files, read with line numbers."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
-from distriage.base.disk import replaced
 from distriage.base.errors import CorpusError
 from distriage.base.texts import encoding_of
 
@@ -45,27 +43,3 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield number, value
     except (OSError, UnicodeDecodeError, EOFError, zlib.error) as error:
         raise CorpusError(f"{path}: cannot be read: {error}") from None
-
-
-def mend_last_line(path: Path) -> None:
-    """Cut a line that an interruption left half-written."""
-    if not path.is_file():
-        return
-    content = path.read_bytes()
-    if content and not content.endswith(b"\n"):
-        os.truncate(path, content.rfind(b"\n") + 1)  # needs no space on the disk
-
-
-def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows, all or nothing, by replacing the file. Returns the number of rows.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    count = 0
-    # JSON can hold lone surrogates, UTF-8 cannot
-    with replaced(path) as (part,), part.open("w", encoding="utf-8", errors="replace") as stream:
-        for row in rows:
-            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-            count += 1
-    return count

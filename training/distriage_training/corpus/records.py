@@ -9,8 +9,7 @@ training/corpus/readings.jsonl      single readings of reports that were read mo
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -188,17 +187,6 @@ def valid_annotations(path: Path, taxonomy: Taxonomy) -> list[Annotation]:
 def repository_of(identifier: str) -> str:
     """`owner/name` of a report, by its present name."""
     return thread_key(identifier).partition("#")[0]
-
-
-def count_labels(annotations: Iterable[Annotation], taxonomy: Taxonomy) -> dict[str, Counter[str]]:
-    """Axis -> how often each label occurs; labels that never occur count 0."""
-    counts = {axis.id: Counter(dict.fromkeys(axis.label_ids, 0)) for axis in taxonomy.axes.values()}
-    for annotation in annotations:
-        for axis in counts:
-            label = annotation.label(axis)
-            if label is not None:
-                counts[axis][label] += 1
-    return counts
 
 
 def label_numbers(record: Record | Reading, taxonomy: Taxonomy) -> list[int]:

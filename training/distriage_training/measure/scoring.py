@@ -128,14 +128,6 @@ def paired_bootstrap_macro_f1(truth: Ints, one: Ints, other: Ints) -> tuple[floa
     return float(low), float(high)
 
 
-def paired_interval(differences: Floats) -> tuple[float, float]:
-    """95 % percentile interval of a mean difference [n] over reports drawn with replacement."""
-    rng = np.random.default_rng(SEED)
-    means = differences[rng.integers(0, len(differences), (DRAWS, len(differences)))].mean(1)
-    low, high = np.percentile(means, [2.5, 97.5])
-    return float(low), float(high)
-
-
 def direction_of(difference: tuple[float, float], enough: bool) -> str:
     """`better` or `worse` only if the whole interval says so.
 

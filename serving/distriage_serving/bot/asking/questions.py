@@ -40,7 +40,7 @@ def ask(client: Client, store: Store, job: Job) -> Done:
 
 
 def hear(store: Store, news: News, installation_id: int, debounce_s: float) -> bool:
-    """Note what a delivery tells of a thread; if the author answers a question, have the issue looked at.
+    """Note a delivery's news of a thread; if the author answers a question, have the issue looked at.
 
     Returns:
         Whether that is to be.

@@ -23,7 +23,7 @@ class News:
     Attributes:
         comments: How many there are.
         updated_at: The issue's, Unix time in seconds.
-        by_author, by_maintainer: Of a comment that was written or edited, or a report that was edited.
+        by_author, by_maintainer: When a comment was written or edited, or a report edited.
         at: When, Unix time in seconds.
         is_new: It is a new comment.
         state: The issue's.

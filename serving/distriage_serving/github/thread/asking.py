@@ -34,7 +34,7 @@ def post(client: Client, issue: IssueReference, text: str, marker: Marker) -> No
             return
         try:
             body = {"body": marker.write(text)}
-            client.write("POST", f"{_path(issue)}/comments", body, repeatable=False)
+            client.write("POST", f"{issue.path}/comments", body, repeatable=False)
             return
         except RefusedError as error:
             raise_if_moved(error)
@@ -64,13 +64,9 @@ def take_back(client: Client, issue: IssueReference, marker: Marker) -> None:
 def _find(client: Client, issue: IssueReference, marker: Marker) -> int | None:
     """Id of the comment with a marker of ours."""
     login = own_login(client)
-    for comment in client.items(f"{_path(issue)}/comments"):
+    for comment in client.items(f"{issue.path}/comments"):
         who = comment.get("user") or {}
         is_us = login_of(who) == login if login is not None else who.get("type") == "Bot"
         if is_us and Marker.read(str(comment.get("body") or "")) == marker and isinstance(comment.get("id"), int):
             return int(comment["id"])
     return None
-
-
-def _path(issue: IssueReference) -> str:
-    return f"/repos/{issue.repository}/issues/{issue.number}"

@@ -36,7 +36,7 @@ class Thread:
 
     Attributes:
         comments: The last ones, the oldest first.
-        count: Of all comments.
+        count: All comments.
         assignees: Logins.
         changes: Named by the first hundred events.
     """
@@ -53,16 +53,15 @@ def read_thread(client: Client, reference: IssueReference) -> Thread:
     Raises:
         GitHubError: GitHub is out of reach or refuses, or its answer is not an issue.
     """
-    path = f"/repos/{reference.repository}/issues/{reference.number}"
-    issue = client.json(path)
+    issue = client.json(reference.path)
     count = comments(issue)
     last = ceil(count / LAST)
     read = Timeline(None)
     for page in range(max(1, last - 1), last + 1):
-        for comment in _list(client, f"{path}/comments", {"per_page": str(LAST), "page": str(page)}):
+        for comment in _list(client, f"{reference.path}/comments", {"per_page": str(LAST), "page": str(page)}):
             read.read({**comment, "event": "commented"})
     changes: dict[str, Change] = {}
-    for event in _list(client, f"{path}/timeline", {"per_page": str(PAGE_ITEMS)}):
+    for event in _list(client, f"{reference.path}/timeline", {"per_page": str(PAGE_ITEMS)}):
         change = _change(event)
         if change is not None:
             changes[change.url] = change

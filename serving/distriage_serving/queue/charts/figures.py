@@ -149,7 +149,7 @@ def weeks(counts: Iterable[AxisCount], axis: str, families: Mapping[str, str], n
     """The last `length` weeks, the oldest first.
 
     Args:
-        families: Label -> what is compared instead: a week has too few issues for dozens of labels.
+        families: Label -> the family to compare instead: a week has too few issues for dozens of labels.
     """
     labels: defaultdict[int, Counter[str]] = defaultdict(Counter)
     sure: Counter[int] = Counter()

@@ -17,7 +17,7 @@ SLOW_S: Final = 1.0
 
 
 class Attempts:
-    """Of one process; for one event loop."""
+    """One process's; for one event loop."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from starlette.requests import Request
 
+from distriage.base.references import IssueReference
+from distriage.github.kept import Kept
 from distriage_serving.github.app_auth import App
-from distriage_serving.github.thread.kept import Kept
+from distriage_serving.github.thread.reading import Thread
 from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.queue.login.sessions import Sessions
+
+KEEP_S: Final = 60.0  # opening a thread again asks GitHub nothing
+MAX_KEPT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +25,7 @@ class Desk:
     sessions: Sessions
     attempts: Attempts
     app: App | None
-    threads: Kept = field(default_factory=Kept)
+    threads: Kept[IssueReference, Thread] = field(default_factory=lambda: Kept(MAX_KEPT, KEEP_S))
 
 
 def desk(request: Request) -> Desk:

@@ -68,7 +68,7 @@ class Login:
     """A login on its way, the same for all tabs of a browser.
 
     Attributes:
-        state, verifier: Of one with GitHub.
+        state, verifier: Those of a login with GitHub.
         then: The page to go to after it.
     """
 

@@ -1,1 +1,1 @@
-"""Many issues: the views of the list, and what a form of it selects."""
+"""Many issues: the views of the list, and the selection in a form."""

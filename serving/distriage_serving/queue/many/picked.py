@@ -29,7 +29,7 @@ class Picked:
     Attributes:
         count: Issues that the person meant to select.
         issues: Those of them that are there.
-        current: Those whose verdict is the one that the person saw, with it.
+        current: Issues whose verdict is still the one seen, with it.
         last: Name of the last row of a selection by boxes.
         is_whole: All that match the filters; the person may have seen none of their rows.
     """

@@ -1,4 +1,4 @@
-"""One issue of a page: what is stored of it, and the parts that need the model. Reads the store."""
+"""One issue of a page: its stored parts, and those that need the model. Reads the store."""
 
 from __future__ import annotations
 

@@ -77,5 +77,5 @@ class Share:
 
 
 def newest_revision() -> str:
-    """Of the tables that this version works on: the names of the migrations begin with it."""
+    """The revision of the tables that this version works on; the names of migrations begin with it."""
     return max(file.stem for file in _VERSIONS.glob("*.py")).partition("_")[0]

@@ -23,7 +23,7 @@ class _Argument(BaseModel):
 
 
 class CommandArgument(_Argument):
-    """Of a job `command`.
+    """For a job `command`.
 
     Attributes:
         comment: GitHub's id of the comment.
@@ -41,7 +41,7 @@ class CommandArgument(_Argument):
 
 
 class CheckArgument(_Argument):
-    """Of a job `check`.
+    """For a job `check`.
 
     Attributes:
         head, base: Commits: a pull request's last one, and its starting point.
@@ -70,35 +70,34 @@ class NewJob:
 
     @property
     def lane(self) -> str:
-        """Of the jobs of one lane, one is worked on at a time: those that touch an issue on GitHub, or one key's."""
+        """One job of a lane is worked on at a time: those that touch an issue on GitHub, or one key's."""
         is_of_issue = self.issue is not None and self.kind != "second-read"
         return f"{self.repository.lower()}#{self.issue}" if is_of_issue else self.key
 
 
 def triage_job(issue: IssueReference, installation_id: int | None) -> NewJob:
     """Look at an issue. All work on one issue waits under one key, so that no two workers touch it at once."""
-    key = f"triage:{issue.repository.lower()}#{issue.number}"
-    return NewJob(key, "triage", issue.repository, issue.number, installation_id)
+    return _issue_job("triage", issue, installation_id)
 
 
 def second_read_job(issue: IssueReference, installation_id: int | None) -> NewJob:
     """Ask the second reader about an issue, in parallel to all other work on it: it may take long."""
-    key = f"second-read:{issue.repository.lower()}#{issue.number}"
-    return NewJob(key, "second-read", issue.repository, issue.number, installation_id)
+    return _issue_job("second-read", issue, installation_id)
 
 
 def close_job(issue: IssueReference, installation_id: int | None) -> NewJob:
     """Bring GitHub in step with people's acts on an issue in the queue."""
-    return NewJob(
-        f"close:{issue.repository.lower()}#{issue.number}", "close", issue.repository, issue.number, installation_id
-    )
+    return _issue_job("close", issue, installation_id)
 
 
 def ask_job(issue: IssueReference, installation_id: int | None) -> NewJob:
     """Write the questions to an issue's author, or take them back."""
-    return NewJob(
-        f"ask:{issue.repository.lower()}#{issue.number}", "ask", issue.repository, issue.number, installation_id
-    )
+    return _issue_job("ask", issue, installation_id)
+
+
+def _issue_job(kind: str, issue: IssueReference, installation_id: int | None) -> NewJob:
+    key = f"{kind}:{issue.repository.lower()}#{issue.number}"
+    return NewJob(key, kind, issue.repository, issue.number, installation_id)
 
 
 def command_job(issue: IssueReference, installation_id: int | None, argument: CommandArgument) -> NewJob:

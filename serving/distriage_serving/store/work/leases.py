@@ -57,7 +57,7 @@ class WorkStore(Database):
 
         Args:
             due_at: Not before; now if None. A waiting job keeps its back-off if that ends later.
-            since: When what asks for it came in; now if None.
+            since: When the request for it came in; now if None.
         """
         now = self.clock()
         job = Job(
@@ -222,8 +222,7 @@ class WorkStore(Database):
         wanted = select(table).order_by(since.desc(), table.id.desc()).limit(limit)
         if table is Delivery:
             wanted = wanted.options(defer(Delivery.payload))
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted if state is None else wanted.where(table.state == state)))
+        return self._all(wanted if state is None else wanted.where(table.state == state))
 
     def counts(self) -> dict[str, dict[str, int]]:
         """`deliveries` and `jobs` -> state -> how many; every state is there."""

@@ -1,4 +1,4 @@
-"""Changes that are suggested on GitHub, and what became of them."""
+"""Changes that are suggested on GitHub, and their fates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SuggestionRow(Base):
             `applied`: set without asking; `ended`: withdrawn by GitHub or by us.
         held: It was to be set, and GitHub asks a person first.
         github_id: None until known.
-        event_id: Of the approval in the timeline.
+        event_id: The approval's in the timeline.
         resolved_by, who: The account that decided: GitHub's id, and its login.
         polled_at: When GitHub was last asked for its state.
     """
@@ -75,16 +75,14 @@ class SuggestionRows(Database):
         """Note the outcome of a suggestion."""
         columns = SuggestionRow.__table__.columns
         this = [columns[name] == getattr(row, name) for name in _KEY]
-        with self._session(writes=True) as session:
-            session.execute(update(SuggestionRow).where(*this).values(**values))
+        self._write(update(SuggestionRow).where(*this).values(**values))
 
     def suggestions(self, issue: IssueReference) -> list[SuggestionRow]:
         """All of an issue, the oldest first."""
         wanted = select(SuggestionRow).where(
             SuggestionRow.repository == issue.repository, SuggestionRow.number == issue.number
         )
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted.where(of_this_issue(SuggestionRow)).order_by(SuggestionRow.id)))
+        return self._all(wanted.where(of_this_issue(SuggestionRow)).order_by(SuggestionRow.id))
 
     def open_suggestions(self, repository: str) -> dict[int, float]:
         """Number of each issue with pending ones -> when GitHub was last asked about it, the longest ago first."""
@@ -94,21 +92,19 @@ class SuggestionRows(Database):
             .order_by(SuggestionRow.polled_at)
         )
         with self._session(writes=False) as session:
-            return {number: at for number, at in session.execute(wanted)}  # noqa: C416  # rows are no pairs to mypy
+            return {number: at for number, at in session.execute(wanted)}  # noqa: C416  # mypy does not see pairs in rows
 
     def repositories_to_poll(self, before: float) -> list[Repository]:
         """Repositories with pending suggestions that nobody was asked about since then, the longest ago first."""
         pending = exists().where(SuggestionRow.repository == Repository.name, SuggestionRow.state.in_(OPEN))
         last = func.coalesce(Repository.polled_at, 0.0)
         wanted = select(Repository).where(Repository.enabled, Repository.installation_id.is_not(None), pending)
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted.where(last <= before).order_by(last, Repository.name)))
+        return self._all(wanted.where(last <= before).order_by(last, Repository.name))
 
     def login_of(self, account: int) -> str | None:
         """Login of a person who decided on an earlier suggestion, if known."""
         wanted = select(SuggestionRow.who).where(SuggestionRow.resolved_by == account, SuggestionRow.who.is_not(None))
-        with self._session(writes=False) as session:
-            return session.scalar(wanted.order_by(SuggestionRow.id.desc()).limit(1))
+        return self._first(wanted.order_by(SuggestionRow.id.desc()).limit(1))
 
 
 def has_suggestion() -> ColumnElement[bool]:

@@ -21,7 +21,7 @@ from distriage.reading.report import MAX_REPORT_BYTES, check_report
 from distriage_serving.judging.process import ModelError
 from distriage_serving.store import UnavailableError
 from distriage_serving.web.engine import Engine
-from distriage_serving.web.problem import InvalidPart, ProblemError, of_validation, pointer, unavailable
+from distriage_serving.web.problem import ProblemError, invalid, of_validation, unavailable
 from distriage_serving.web.rooms import rooms
 
 JSON: Final = "application/json"
@@ -147,7 +147,8 @@ async def classify(request: Request) -> Response:
     )
     limit = settings.max_explained_reports if asked.explain else settings.max_reports
     if len(fields) > limit:
-        raise _too_many(len(fields), limit, " with `explain`" if asked.explain else "")
+        which = " with `explain`" if asked.explain else ""
+        raise invalid(f"{len(fields)} reports; at most {limit} at a time{which}", "reports")
     reports = [item.report() for item in fields]
     faults = {place: fault for place, report in enumerate(reports) if (fault := _fault(report)) is not None}
     metrics.reports.labels("refused").inc(len(faults))
@@ -157,12 +158,12 @@ async def classify(request: Request) -> Response:
     ask = partial(engine.classify, mode=asked.mode, explain=asked.explain, similar=asked.similar, past=past)
     if isinstance(asked, ClassifyReport):
         if faults:
-            raise _refused(faults[0])
+            raise invalid(faults[0])
         (verdict,) = await ask(reports)
         if isinstance(verdict, ModelError):
             raise verdict
         if isinstance(verdict, FailedRecord):
-            raise _refused(verdict.error)
+            raise invalid(verdict.error)
         return Response(verdict.model_dump_json(), media_type=JSON)
     answers = iter(await ask([report for place, report in enumerate(reports) if place not in faults]))
     verdicts = [
@@ -186,9 +187,7 @@ def _past(engine: Engine, repository: str, has_keys: bool) -> PastIndex:
         raise unavailable("not-ready", "the database cannot be reached", 5) from None
     if index is None:
         what = f"this server has no index of the past issues of {repository} made with its model {model}"
-        raise ProblemError(
-            422, "invalid-request", what, errors=[InvalidPart(pointer=pointer(["duplicates"]), detail=what)]
-        )
+        raise invalid(what, "duplicates")
     return index
 
 
@@ -216,16 +215,7 @@ def _check_count(body: bytes, max_reports: int) -> None:
     most = MAX_VALUES * (max_reports + 1)
     structure, strings = _STRING.subn(b"", body, most)
     if strings == most or sum(structure.count(mark) for mark in (b",", b"[", b"{")) > most:
-        raise _refused(f"more than {most} values; at most {max_reports} reports at a time are expected")
-
-
-def _too_many(count: int, limit: int, of_which: str = "") -> ProblemError:
-    what = f"{count} reports; at most {limit} at a time{of_which}"
-    return ProblemError(422, "invalid-request", what, errors=[InvalidPart(pointer=pointer(["reports"]), detail=what)])
-
-
-def _refused(fault: str) -> ProblemError:
-    return ProblemError(422, "invalid-request", fault, errors=[InvalidPart(pointer="#", detail=fault)])
+        raise invalid(f"more than {most} values; at most {max_reports} reports at a time are expected")
 
 
 def _fault(report: IssueReport) -> str | None:

@@ -27,7 +27,7 @@ __all__ = [
     "playbook_of",
 ]
 
-MAX_CHECKS: Final = 2
+MAX_CHECKS: Final = 1
 
 _COMMAND = re.compile(r"`([\w./~-]+(?:\s[a-z]+\b)?)[^`]*`")
 
@@ -85,10 +85,7 @@ def _first(checks: Iterable[Check], situation: Situation) -> str | None:
 
 
 def _worded(text: str, situation: Situation) -> str | None:
-    """A sentence in the terms of a platform, with the names of features; None if it names something missing there."""
-    if "{one}" in text:
-        one, other, *_ = (*situation.features, "one feature", "the other")
-        text = text.format(one=one, other=other)
+    """A sentence in the terms of a platform; None if it names something missing there."""
     words, pattern = elsewhere(situation.platform)
     if any(not words[found] for found in pattern.findall(text)):
         return None

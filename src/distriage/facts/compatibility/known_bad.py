@@ -47,7 +47,7 @@ class Combination(Strict):
         mentions, also: Words in lower case; the report must hold one of each, if there are any.
         unless: Words in lower case; the report must hold none of them.
         problem: The failure; one sentence, Markdown.
-        remedy: What to do about it; one sentence, Markdown.
+        remedy: The way out; one sentence, Markdown.
     """
 
     when: _Conditions
@@ -120,7 +120,7 @@ def frameworks(packages: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _of_job(facts: EnvironmentFacts, fact: str) -> str | None:
-    """A fact; for CUDA that which torch runs with, not the installed toolkit."""
+    """A fact; for CUDA the version that torch runs with, not the installed toolkit."""
     return facts.torch_cuda or facts.cuda if fact == "cuda" else getattr(facts, fact)
 
 

@@ -43,7 +43,7 @@ class Requirement(NamedTuple):
         first, last: The releases that it holds for.
         needs: A package, or `python`, `cuda`, `driver` or `compute`; `releases`: the row lists all there are.
         specifier: As of PEP 440; of `releases`, `compute`, and of torch's CUDA and ROCm, a list.
-        date: Of the release or of the reading of the page: `2025-08-06`.
+        date: When it was released or the page was read: `2025-08-06`.
     """
 
     package: str
@@ -59,7 +59,7 @@ class Mismatch(NamedTuple):
     """A version that another one does not fit.
 
     Attributes:
-        package, version: With the requirement.
+        package, version: The ones with the requirement.
         needs: The name of the other one.
         found: Its version, which does not fit.
         source: The page that states the requirement.
@@ -86,7 +86,7 @@ class Mismatch(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """What to do about it; one sentence, Markdown."""
+        """The way out; one sentence, Markdown."""
         if self.needs == COMPUTE:
             return "Install a build of torch that has kernels for this GPU."
         if self.needs == DRIVER:
@@ -100,7 +100,7 @@ class Mismatch(NamedTuple):
 def mismatches(versions: Mapping[str, str], gpu: str | None = None, *, loaded: str | None = None) -> list[Mismatch]:
     """The versions that do not fit.
 
-    Nothing is said of a version that is no release or somebody's own build, nor where a version is too short to tell.
+    A version that is not a release, is somebody's own build or is too short to tell is passed over.
 
     Args:
         versions: Name on PyPI, `python`, `cuda` or `driver` -> version.

@@ -212,15 +212,23 @@ def pretrain(
     output: Annotated[
         Path | None, typer.Option(help="Folder for the adapted encoder; default: runs/NAME-encoder.")
     ] = None,
+    reports: Annotated[Path, typer.Option(help="JSONL with id, title and body.")] = Path(".corpus/unlabelled.jsonl"),
+    epochs: Annotated[float, typer.Option(help="Passes over the reports.")] = 1.0,
+    batch_size: Annotated[int, typer.Option(min=1, help="Reports per step and device.")] = 32,
+    learning_rate: Annotated[float, typer.Option(help="Peak rate.")] = 1e-4,
+    mask_fraction: Annotated[float, typer.Option(min=0, max=1, help="Share of the tokens that are masked.")] = 0.2,
+    limit: Annotated[int | None, typer.Option(min=8, help="Use at most N reports.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")] = False,
 ) -> None:
     """Continue the encoder's pre-training on unlabelled reports; then name its folder as encoder.source."""
     with needed():
+        from distriage_research.experiments.pretrain import Pretraining
         from distriage_research.experiments.pretrain import pretrain as run
         from distriage_training.config import load_config
 
         settings = load_config(config)
         place = output or Path("runs") / f"{settings.name}-encoder"
         with writing(place):
-            folder = run(settings, place, resume=resume)
+            asked = Pretraining(reports, epochs, batch_size, learning_rate, mask_fraction, limit)
+            folder = run(settings, asked, place, resume=resume)
     Console(stderr=True, highlight=False).print(f"encoder: {folder}")

@@ -11,7 +11,8 @@ from pathlib import Path
 from distriage.base.errors import CorpusError
 from distriage.base.references import RENAMED, thread_key
 from distriage.model.bundle import thread_digest
-from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
+from distriage_research.files import write_jsonl
+from distriage_training.corpus.jsonl import read_jsonl
 
 DIGESTS = "text_sha256.jsonl"  # beside annotations.jsonl: id, sha256
 

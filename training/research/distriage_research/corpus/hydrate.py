@@ -17,7 +17,8 @@ from distriage.base.references import parse_reference
 from distriage.github.address import token_of_environment
 from distriage.github.client import Client
 from distriage.model.taxonomy import Taxonomy
-from distriage_training.corpus.jsonl import mend_last_line, read_jsonl
+from distriage_research.files import mend_last_line
+from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.records import valid_annotations
 from distriage_training.corpus.texts import own_texts, read_texts
 

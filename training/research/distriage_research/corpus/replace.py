@@ -9,7 +9,7 @@ from pathlib import Path
 
 from distriage.base.disk import replaced
 from distriage.base.references import thread_key
-from distriage_training.corpus.jsonl import write_jsonl
+from distriage_research.files import write_jsonl
 from distriage_training.corpus.records import PARTIAL, Annotation, repository_of
 from distriage_training.corpus.texts import read_texts
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from distriage.base.errors import CorpusError
 from distriage.base.references import thread_key
 from distriage.model.taxonomy import Taxonomy
-from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
+from distriage_research.files import write_jsonl
+from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.records import valid_annotations
 from distriage_training.corpus.texts import add_text, is_text, own_texts, read_texts
 

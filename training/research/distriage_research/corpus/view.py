@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
@@ -15,7 +16,7 @@ from distriage_research.corpus.near_duplicates import near_duplicates
 from distriage_training.corpus.agreement import compare
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.readings import read_readings
-from distriage_training.corpus.records import OWN_TEXTS, Record, count_labels, read_annotations, valid_annotations
+from distriage_training.corpus.records import OWN_TEXTS, Annotation, Record, read_annotations, valid_annotations
 from distriage_training.corpus.texts import own_texts, read_texts
 
 ANNOTATIONS = "annotations"  # names the corpus' own labels as a reader
@@ -49,6 +50,17 @@ def print_stats(console: Console, corpus: Path, taxonomy: Taxonomy) -> None:
         for label in sorted(totals, key=lambda name: -totals[name]):
             table.add_row(label, *(f"{by_split[split][axis.id][label]:,}" for split in splits), f"{totals[label]:,}")
         console.print(table)
+
+
+def count_labels(annotations: Iterable[Annotation], taxonomy: Taxonomy) -> dict[str, Counter[str]]:
+    """Axis -> how often each label occurs; labels that never occur count 0."""
+    counts = {axis.id: Counter(dict.fromkeys(axis.label_ids, 0)) for axis in taxonomy.axes.values()}
+    for annotation in annotations:
+        for axis in counts:
+            label = annotation.label(axis)
+            if label is not None:
+                counts[axis][label] += 1
+    return counts
 
 
 def print_agreement(console: Console, corpus: Path, first: str, second: str, taxonomy: Taxonomy) -> None:

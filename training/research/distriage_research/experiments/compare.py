@@ -14,10 +14,10 @@ from distriage.base.errors import ConfigError
 from distriage.classifier import Classifier
 from distriage_research.experiments.notebook import Notebook
 from distriage_research.experiments.peers import PEERS, TITLES, Peer
+from distriage_research.intervals import paired_interval
 from distriage_training.config import Config
 from distriage_training.corpus.load import data_sha256, load_splits
 from distriage_training.corpus.records import Record, label_numbers
-from distriage_training.measure import scoring
 from distriage_training.measure.evaluate import scores_of
 from distriage_training.measure.evaluation import CountedScores, Interval
 from distriage_training.measure.predict import predict, probability_matrix
@@ -83,7 +83,7 @@ def compare_with_peers(
         found = {}
         for name, peer in peers.items():
             theirs = _measured(notebook, f"{name} {axis.id}", peer, train_labels[:, i], asked)
-            difference = scoring.paired_interval((ours == truth).astype(float) - (theirs == truth).astype(float))
+            difference = paired_interval((ours == truth).astype(float) - (theirs == truth).astype(float))
             found[name] = PeerScores(**scores_of(truth, theirs).model_dump(), difference=difference)
         result[axis.id] = AxisComparison(**scores_of(truth, ours).model_dump(), peers=found)
     return result

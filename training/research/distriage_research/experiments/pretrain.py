@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,27 @@ from distriage_training.fit.encoder import load_encoder, load_tokenizer, mask_to
 from distriage_training.fit.trainer import BucketTrainer, last_checkpoint, training_arguments, use_fast_attention
 
 IGNORED = -100
+
+
+@dataclass(frozen=True, slots=True)
+class Pretraining:
+    """Settings; those of the encoder, its precision and the seed are a run's.
+
+    Attributes:
+        reports: JSONL with id, title and body.
+        epochs: Passes over the reports.
+        batch_size: Reports per step and device.
+        learning_rate: Peak rate.
+        mask_fraction: Share of the tokens that are masked.
+        limit: Most reports used; all if None.
+    """
+
+    reports: Path
+    epochs: float = 1.0
+    batch_size: int = 32
+    learning_rate: float = 1e-4
+    mask_fraction: float = 0.2
+    limit: int | None = None
 
 
 class MaskedLanguageModel(nn.Module):
@@ -82,7 +104,9 @@ class MaskingCollator:
         return {"input_ids": input_ids, "attention_mask": attention_mask, "labels": labels}
 
 
-def pretrain(config: Config, output: Path, *, resume: bool = False, console: Console | None = None) -> Path:
+def pretrain(
+    config: Config, settings: Pretraining, output: Path, *, resume: bool = False, console: Console | None = None
+) -> Path:
     """Adapt the encoder to unlabelled reports.
 
     Args:
@@ -96,10 +120,9 @@ def pretrain(config: Config, output: Path, *, resume: bool = False, console: Con
         ConfigError: nothing to resume, `output` holds another run, or the tokenizer has no token that masks.
     """
     console = console or Console(stderr=True)
-    settings = config.pretrain
     checkpoint = last_checkpoint(output, resume=resume)
     set_seed(config.seed)
-    reports = _reports(config)
+    reports = _reports(config, settings.reports)
     if settings.limit is not None:
         reports = random.Random(config.seed).sample(reports, min(settings.limit, len(reports)))
     tokenizer = load_tokenizer(config.encoder)
@@ -138,9 +161,9 @@ def pretrain(config: Config, output: Path, *, resume: bool = False, console: Con
     return folder
 
 
-def _reports(config: Config) -> list[tuple[str, str]]:
+def _reports(config: Config, path: Path) -> list[tuple[str, str]]:
     """Texts of the unlabelled reports, without threads annotated since the import that measure a model."""
-    path, annotations = config.pretrain.reports, config.data.corpus / "annotations.jsonl"
+    annotations = config.data.corpus / "annotations.jsonl"
     measured: set[str] = set()
     if config.data.format == "corpus" and annotations.is_file():
         read = valid_annotations(annotations, config.load_taxonomy())

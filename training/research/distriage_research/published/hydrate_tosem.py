@@ -14,8 +14,9 @@ from distriage.base.references import parse_reference
 from distriage.classifier import Classifier
 from distriage.github.address import token_of_environment
 from distriage.github.client import Client
+from distriage_research.files import mend_last_line, write_jsonl
 from distriage_research.published.tosem import read_tosem
-from distriage_training.corpus.jsonl import mend_last_line, read_jsonl, write_jsonl
+from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.texts import read_texts
 from distriage_training.study import run
 from distriage_training.study.faults import Fault, Origin, Source

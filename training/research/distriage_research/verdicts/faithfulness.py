@@ -21,9 +21,9 @@ from distriage.answer.explain import lines_of, occlusion, with_lines
 from distriage.base.validation import Strict
 from distriage.classifier import Classifier
 from distriage.recipe.text import ModelInput, prepare
+from distriage_research.intervals import paired_interval
 from distriage_training.corpus.records import Record
 from distriage_training.measure.evaluation import Interval
-from distriage_training.measure.scoring import paired_interval
 from distriage_training.measure.tables import markdown
 
 STEPS = 10  # of a curve; a report of fewer lines repeats points
