@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import sys
 import tomllib
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from distriage.answer.verdict import Verdict
 from distriage.base.errors import InputError
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
+from distriage_serving.settings import Settings
 from distriage_serving.store import Issue, IssueFilter, Store, StoredVerdict, report_digest
 
 REPOSITORY: Final = "demo/trainer"
@@ -70,6 +72,15 @@ def _stored(issue: Issue, verdict: Verdict) -> StoredVerdict:
         verdict=verdict,
         made_at=issue.created_at,
     )
+
+
+def demo_options(settings: Settings, folder: str) -> dict[str, str]:
+    """Settings of a demo: a database in the folder that holds the invented issues, and a token."""
+    url = f"sqlite:///{Path(folder, 'demo.db')}"
+    token = settings.admin_token.get_secret_value() if settings.admin_token is not None else secrets.token_hex(16)
+    with Store.open(url) as store:
+        fill(store, Classifier(settings.model, threads=1), demo_reports())
+    return {"database": url, "admin_token": token}
 
 
 def main() -> None:

@@ -191,6 +191,8 @@ def _duplicates(past: PastIndex, findings: Findings) -> list[Result]:
             **_issue(one.id, one.url, one.state, one.title, one.closed_by),
             "same_probability": one.probability,
             "likely_duplicate": True,
+            **({"fixed_in": one.fixed_in} if one.fixed_in else {}),
+            **({"possible_regression": True} if one.possible_regression else {}),
         }
         for one in likely_duplicates(past, query_of(findings))
     ]
