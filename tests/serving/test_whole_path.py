@@ -31,8 +31,8 @@ def test_a_maintainer_goes_the_whole_way(
             printed = [line for command_line in step.commands for line in her.run(command_line).splitlines()]
             shown = {plain(line) for line in step.output.splitlines()} - {""}
             assert bool(printed) == bool(shown) and (not shown or shown & set(map(plain, printed))), step.commands
-            if step.commands[0].startswith("distriage config"):  # whatever the issues are
-                assert step.output.splitlines() == [*printed[:SHOWN], "..."]
+            if step.commands[0].startswith("distriage config"):  # with half of the issues, labels change their order
+                assert sorted(step.output.splitlines()) == sorted([*printed[:SHOWN], "..."])
         past = her.page("/past")
         after = her.own()
         report = tmp_path / "new.md"
