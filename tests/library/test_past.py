@@ -13,6 +13,8 @@ from distriage.answer.verdict import LikelyDuplicate
 from distriage.base.errors import InputError
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
+from distriage.github.releases import Release
+from distriage.past.again import fixed_in, is_back
 from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.build import build_index
 from distriage.past.index import PastIndex, PastQuery, load_index, make_index
@@ -362,3 +364,78 @@ def test_what_is_likely_the_same_is_named_but_never_the_report_itself(shipped_cl
     broken = replace(index, issues=[replace(index.issues[0], title="\ud800"), *index.issues[1:]])
     (item,) = likely_duplicates(broken, query(classifier, IssueReport(TITLE, BODY), later))
     assert item.title == "?" and item.model_dump_json()
+
+
+def test_a_chain_of_duplicates_ends_at_its_original_and_a_loop_at_its_end() -> None:
+    def named(*closed_by: str, state: str = "closed") -> tuple[str, str | None] | None:
+        """Each issue is closed by what is said, the last one as in `state`; the first is alike."""
+        index = toy_index((1, 0), *[(-1, 0)] * (len(closed_by)))
+        said = [*closed_by, ""]
+        issues = [
+            replace(issue, state=state if by == "" else "closed", closed_by=by)
+            for issue, by in zip(index.issues, said, strict=True)
+        ]
+        found = likely_duplicates(replace(index, issues=issues), asked(1, 0, id_="o/r#9"))
+        return (found[0].id, found[0].closed_duplicate) if found else None
+
+    assert named() == ("o/r#1", None)
+    assert named("Duplicate of #2") == named("duplicate of O/R#2", state="open") == ("o/r#2", "o/r#1")
+    assert named("duplicate of #2", "duplicate of #3") == ("o/r#3", "o/r#1")
+    assert named("duplicate of #8") == named("duplicate") == ("o/r#1", None)  # not here, or nobody says which
+    assert named("duplicate of #2", "duplicate of #1") == ("o/r#2", "o/r#1")
+    assert named("duplicate of #9") == ("o/r#1", None)
+    itself = toy_index((1, 0), (-1, 0))
+    older = replace(itself.issues[0], state="closed", closed_by="duplicate of #2")
+    assert likely_duplicates(replace(itself, issues=[older, itself.issues[1]]), asked(1, 0, id_="o/r#2")) == []
+
+
+RELEASES = [Release(tag=tag, published_at=at) for tag, at in (("v2.0.0", 10.0), ("v2.1.0", 20.0), ("v2.2.0", 30.0))]
+
+
+@pytest.mark.parametrize(
+    ("told", "stated", "fix", "back"),
+    [
+        ({"closed_at": 15.0}, "2.1.0", "2.1.0", True),
+        ({"closed_at": 15.0}, "2.0.0+cu121", "2.1.0", False),
+        ({"closed_at": 15.0}, "2.1.0.dev3", "2.1.0", False),
+        ({"closed_at": 15.0, "milestone": "v2.2.0"}, "2.1.0", "2.2.0", False),
+        ({"closed_at": 15.0, "milestone": "Backlog"}, "2.2.0", "2.1.0", True),
+        ({"closed_at": 40.0, "version": "2.0.0"}, "2.2.0", "", True),
+        ({"closed_at": 40.0, "version": "2.0.0"}, "2.0.0+cu121", "", False),
+        ({"version": "2.0.0"}, "commit 0123abc", "", False),
+        ({"closed_at": 15.0, "closed_by": "not_planned", "version": "1.0"}, "2.1.0", "", False),
+        ({"closed_at": 15.0, "closed_by": "duplicate", "milestone": "2.0"}, "2.1.0", "", False),
+        ({"closed_at": 15.0, "state": "open"}, "2.1.0", "", False),
+        ({}, "2.1.0", "", False),
+    ],
+)
+def test_a_fix_is_in_a_release_and_a_later_version_may_be_a_regression(
+    told: dict[str, object], stated: str, fix: str, back: bool
+) -> None:
+    issue = PastIssue(**{"id": "o/r#1", "title": "T", "state": "closed", "closed_by": "completed", **told})  # type: ignore[arg-type]
+    assert fixed_in(issue, RELEASES) == fix and is_back(issue, stated, fix) is back
+
+
+def test_github_tells_when_and_for_which_release_an_issue_was_closed(tmp_path: Path) -> None:
+    more = {"closed_at": "2024-02-01T00:00:00Z", "milestone": {"title": "2.0"}, "reactions": {"total_count": 3}}
+    file = lines(
+        tmp_path / "issues.jsonl", github_issue(1, "T", **more), github_issue(2, "T", version="1.9", reactions=2)
+    )
+    (one, _), (other, _) = read_issues(str(file))
+    assert (one.closed_at, one.milestone, one.reactions) == (1_706_745_600.0, "2.0", 3)
+    assert (other.closed_at, other.milestone, other.version, other.reactions) == (0.0, "", "1.9", 2)
+
+
+def test_a_report_of_a_later_version_may_be_a_regression(
+    command: Command, shipped_classifier: Classifier, tmp_path: Path
+) -> None:
+    index, file = asked_before(shipped_classifier, "vllm-project/vllm"), tmp_path / "past.npz"
+    fixed = replace(index.issues[0], state="closed", closed_by="#7", milestone="v0.8.5")
+    replace(index, issues=[fixed, *index.issues[1:]]).save(file)
+    for version, is_later in (("0.9.1", True), ("0.8.2", False)):
+        report = tmp_path / "report.md"
+        report.write_text(f"# {TITLE}\n{BODY}\n\nvLLM version: {version}\n", encoding="utf-8")
+        first = json.loads(command("past", "find", file, report, "--json").out)["issues"][0]
+        assert first["fixed_in"] == "0.8.5" and first["possible_regression"] is is_later
+        line = command("past", "find", file, report).out.splitlines()[0]
+        assert "(closed, #7)" in line and line.count("possible regression") == is_later

@@ -21,6 +21,7 @@ from distriage_serving.bot.deliveries import (
     Triage,
     effect_of,
 )
+from distriage_serving.github.settled import Settled
 
 ANY = st.recursive(
     st.none()
@@ -108,6 +109,34 @@ def test_an_issue_that_a_bot_reopened_is_open_and_nothing_else() -> None:
         ISSUE, "open", 1_714_557_600.0
     )
     assert isinstance(effect_of("issues", {**BASE, "action": "reopened"}), Triage)
+
+
+@pytest.mark.parametrize(
+    ("text", "fixed"),
+    [("Fixes #3, closes: #4\nresolved #4", {3, 4}), ("fixes owner/other#3, prefix #4, see #5", set()), (None, set())],
+)
+def test_a_merged_change_says_which_issues_it_fixes(text: str | None, fixed: set[int]) -> None:
+    pull = {"number": 40, "title": "T", "body": text, "merged": True, "base": {"ref": "main"}}
+    effect = effect_of("pull_request", {**BASE, "action": "closed", "pull_request": pull, "issue": {}})
+    assert effect == (Settled("owner/repo", frozenset(fixed), "#40") if fixed else Ignored("no new commits"))
+    for unmerged in ({**pull, "merged": False}, {**pull, "base": {"ref": "release"}}):
+        assert isinstance(effect_of("pull_request", {**BASE, "action": "closed", "pull_request": unmerged}), Ignored)
+
+
+@pytest.mark.parametrize(
+    ("body", "who", "original"),
+    [
+        ("Duplicate of #12", "MEMBER", 12),
+        ("Thanks!\nduplicate of #12\n", "OWNER", 12),
+        ("Duplicate of #12", "NONE", None),
+        ("Is it a duplicate of #12?", "MEMBER", None),
+    ],
+)
+def test_a_maintainers_mark_says_which_issue_is_the_original(body: str, who: str, original: int | None) -> None:
+    comment = {"id": 7, "body": body, "author_association": who, "created_at": "2026-01-01T00:00:00Z"}
+    effect = effect_of("issue_comment", {**BASE, "action": "created", "comment": comment})
+    said = Settled("owner/repo", frozenset({3}), f"duplicate of #{original}")
+    assert effect == (said if original else Ignored("no new command in the comment"))
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_duplicates_are_looked_up_in_a_repository_s_past_issues(shipped_bundle: 
         (item,) = post(server.client, {**new, "duplicates": "OWNER/Repo"}).json()["duplicates"]
         assert (item["id"], item["state"], item["url"]) == (
             "Owner/Repo#1",
-            "closed",
+            "open",
             "https://github.com/Owner/Repo/issues/1",
         )
         assert item["probability"] > 0.7 and post(server.client, new).json()["duplicates"] is None

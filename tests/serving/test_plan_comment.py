@@ -189,6 +189,13 @@ def test_a_likely_duplicate_is_in_the_comment_only_where_that_is_switched_on() -
         "`Hang @octocat #9 ˋxˋ <b> closes #3 [a](b) next` (closed: `completed`)"
     )
     assert made.body.endswith(f"It reads like:\n\n{shown}")
+    more = {"closed_duplicate": "owner/repo#8", "fixed_in": "2.0", "possible_regression": True}
+    again = make_verdict().model_copy(update={"duplicates": [SAME.model_copy(update=more)]})
+    noted = plan(again, "name-duplicates: true").comment
+    assert noted is not None and noted.body.endswith(
+        "(closed: `completed`; `owner/repo#8` was closed as its duplicate; probably fixed in 2.0; "
+        "possible regression, as the report states a newer version)"
+    )
     without = re.sub(r"`[^`\n]*`", "", made.body.partition("\n")[2])
     assert not re.search(r"[@#<]|//github", without), "it mentions, refers or leaves a trace"
     assert f"**Likely the same issue** (91%)\n\n{shown}" in summary_of(plan(REPEATED), REPEATED, state(), TAXONOMY)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import httpx
 import pytest
+from sqlalchemy import event
 
 from distriage.answer.feedback import own_axis
 from distriage.answer.verdict import FirstReading
@@ -132,6 +133,31 @@ def test_an_issue_says_its_place_and_why_it_stands_there(site: Queue, admin: htt
 
 
 # ---------------------------------------------------------------- many at once
+
+
+@pytest.mark.parametrize("query", ["", "decision=apply", "search=exhausted", "after"])
+def test_a_list_is_one_transaction_of_few_statements_however_long_it_is(
+    site: Queue, admin: httpx.Client, query: str
+) -> None:
+    add_many(site, 1)
+    site.multiply(1, 120)
+    if query == "after":
+        (query,) = re.findall(r'hx-get="/queue\?(after=[\w-]+)"', admin.get("/queue").text)
+    said: list[str] = []
+
+    def note(*given: object) -> None:
+        said.append(str(given[2]))
+
+    event.listen(site.store._read_engine, "before_cursor_execute", note)
+    try:
+        page = admin.get(f"/queue?{query}")
+    finally:
+        event.remove(site.store._read_engine, "before_cursor_execute", note)
+    assert page.text.count("data-row") == 50 and 'data-count="121"' in page.text
+    statements = [statement for statement in said if statement != "BEGIN"]
+    assert len(said) - len(statements) == 1, "one transaction"
+    assert len(statements) <= 11, statements
+    assert sum("lower(issues.body)" in statement for statement in statements) == ("search" in query), "one search"
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
+from distriage.past.answer import named
 from distriage.past.build import build_index
+from distriage.past.index import PastIndex, PastQuery, make_index
 from distriage.past.issue import PastIssue
-from distriage.past.same import is_spoken_of
 from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.judge import look
 from distriage_serving.judging.keeping import keep_issue
@@ -19,16 +21,17 @@ from distriage_serving.queue.pages import show
 from support.queue_server import csrf, log_in, queue, visitor
 
 TITLES = ("NCCL timeout in all_reduce", "Checkpoint lost <b>", "Loss is nan")
+STATES = (("open", ""), ("closed", "duplicate of #1"), ("closed", "completed"))
 
 
 def write_index(folder: Path, classifier: Classifier) -> Path:
     file = folder / "owner--repo.npz"
     issues = [
         (
-            PastIssue(f"Owner/Repo#{number}", title, f"https://github.com/o/r/issues/{number}", "closed", "completed"),
+            PastIssue(f"Owner/Repo#{number}", title, f"https://github.com/o/r/issues/{number}", *state),
             title,
         )
-        for number, title in enumerate(TITLES, 1)
+        for number, (title, state) in enumerate(zip(TITLES, STATES, strict=True), 1)
     ]
     reports = [(issue, IssueReport(title, f"{title}: it fails.", issue.id)) for issue, title in issues]
     build_index(reports, classifier).save(file)
@@ -50,6 +53,7 @@ def test_the_page_names_past_issues_and_one_click_marks_a_duplicate(
         part = client.get("/queue/owner/repo/9/past", headers={"HX-Request": "true"}).text
         assert part.index("NCCL timeout in all_reduce") < part.index("Checkpoint lost &lt;b&gt;")
         assert "<html" not in part and "completed" in part and "Likely the same" not in part
+        assert part.count("Duplicate of #1</button>") == part.count("<button") == 2  # nobody joins a closed one
         page = client.get("/queue/owner/repo/9/past")
         assert page.text.startswith("<!doctype html>") and "Duplicate of #1</button>" in page.text
         client.post("/queue/owner/repo/9/act", data={"csrf": csrf(page), "what": "duplicate", "of": "1"})
@@ -78,16 +82,26 @@ def test_past_issues_of_the_database_are_shown_as_they_are_now(keyword_classifie
 
 
 def test_what_is_likely_the_same_says_so_and_only_the_web_is_linked() -> None:
-    from distriage.past.index import PastQuery, make_index
-
     none = (np.zeros(0, np.int32), np.zeros(0, np.float32))
     vectors = [np.array(vector, np.float32) for vector in ((1, 0), (-1, 0))]
     issues = [
         PastIssue(f"o/r#{n}", "T", url, filed_at=1.0) for n, url in ((1, "https://x.org/1"), (2, "javascript:alert(1)"))
     ]
     index = make_index(issues, [none] * 2, vectors, "toy")
-    past = index.find(PastQuery(none, vectors[0], filed_at=1.0), 2)
-    page = bytes(show("past.html", Session(), past=past, is_spoken_of=is_spoken_of, may_close=False).body).decode()
-    first, second = page.split("<li>")[1:]
+
+    def items(index: PastIndex) -> list[str]:
+        query = PastQuery(none, vectors[0], filed_at=1.0, version="2.1")
+        found = index.find(query, 2)
+        past = [(match.issue, None) for match in found]
+        same = named(index, query, found[0])
+        page = show("past.html", Session(), past=past, same=same, may_close=False)
+        return bytes(page.body).decode().split("<li>")[1:]
+
+    first, second = items(index)
     assert 'href="https://x.org/1"' in first and re.search(r"<strong>Likely the same issue</strong>, \d+%", first)
     assert "#2" in second and "href" not in second and "Likely" not in second
+    fixed = replace(issues[1], state="closed", closed_by="#7", milestone="v2.0", url="https://x.org/2")
+    chain = [replace(issues[0], state="closed", closed_by="Duplicate of #2"), fixed]
+    first, _ = items(replace(index, issues=chain))
+    said = 'a duplicate of <a href="https://x.org/2" rel="noreferrer noopener external"><bdi>o/r#2</bdi></a>, closed; '
+    assert f"{said}probably fixed in 2.0; possible regression, as the report states a newer version" in first

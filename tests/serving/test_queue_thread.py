@@ -30,7 +30,7 @@ HOSTILE = "<script>window.owned=1</script> \u202egnp.exe {{7*7}} </article><img 
 def github(site: Queue, app_github: GitHub) -> Iterator[GitHub]:
     """The GitHub that the queue's App asks."""
     state = site.server.app.state
-    state.desk = Desk(state.desk.sessions, state.desk.attempts, App(APP_ID, app_key(), app_github.url))
+    state.desk = replace(state.desk, app=App(APP_ID, app_key(), app_github.url))
     site.store.save_repository("owner/repo", installation_id=INSTALLATION)
     yield app_github
     state.desk = replace(state.desk, app=None)

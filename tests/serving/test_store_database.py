@@ -202,6 +202,18 @@ def test_a_postgresql_without_that_database_is_one_line(postgresql_server: str) 
     refused(postgresql_server.replace("/postgres?", "/none?"), 'database "none" does not exist')
 
 
+def test_who_only_reads_cannot_write_by_mistake(store: Store) -> None:
+    store.save_repository("o/r", display_name="O/R")
+    with store.reading(), store.reading():
+        assert [known.display_name for known in store.list_repositories()] == ["O/R"]
+        with pytest.raises(RuntimeError, match="only read here"):
+            store.save_repository("o/r", display_name="o/r")
+    store.save_repository("o/r", display_name="o/r")
+    with store.transaction(), store.reading():
+        store.save_repository("o/r", display_name="r/o")
+    assert [known.display_name for known in store.list_repositories()] == ["r/o"]
+
+
 def test_a_database_that_goes_away_is_said_to_be_unavailable_and_used_again_when_it_is_back(
     postgresql_server: str,
 ) -> None:

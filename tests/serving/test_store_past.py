@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from distriage.base.references import IssueReference
@@ -53,6 +54,25 @@ def test_what_changed_since_a_revision_is_found(store: Store) -> None:
     store.put_past("m", row(2, title="New", digest="e", updated_at=NOW + 1))
     assert [(item.number, item.title) for item in store.past_rows(PLACE, first)] == [(2, "New")]
     assert store.past_rows(PLACE, revision(store)) == []
+
+
+def test_a_change_or_an_original_says_more_than_githubs_reason(store: Store) -> None:
+    store.begin_past(PLACE, "m")
+    store.put_past("m", row(1), row(2), row(3))
+    store.settle_past(PLACE, {1, 9}, "#40")
+    store.settle_past(PLACE, {2, 3}, "duplicate of #1")
+    store.set_past_states(told(1, "open", 5), told(2, "closed", 5, "duplicate"), told(3, "closed", 5, "not_planned"))
+    store.set_past_states(told(1, "closed", 9, "completed"))
+    assert [kept(store, number)[1] for number in (1, 2, 3)] == ["#40", "duplicate of #1", "not_planned"]
+    before = revision(store)
+    store.set_past_states(replace(told(1, "closed", 9, "completed"), more={"milestone": "2.0", "reactions": 3}))
+    (changed,) = store.past_rows(PLACE, before)
+    assert (changed.milestone, changed.reactions, changed.closed_at) == ("2.0", 3, NOW + 9)
+    store.put_past("m", row(1, state="closed", digest="e", updated_at=NOW + 20))  # edited
+    (edited,) = [item for item in store.past_rows(PLACE, before) if item.number == 1]
+    assert (edited.closed_by, edited.milestone, edited.closed_at) == ("#40", "2.0", NOW + 9)
+    store.set_past_states(told(1, "open", 30))
+    assert kept(store, 1) == ("open", "")
 
 
 def test_what_comes_late_changes_nothing_and_gone_is_gone(store: Store) -> None:

@@ -20,7 +20,7 @@ FILED_AT = 1_600_000_000.0
 
 @functools.cache
 def asked_before(classifier: Classifier, place: str = "Owner/Repo", *, ids: bool = True) -> PastIndex:
-    """Issue 1 is `TITLE` with `BODY`, closed; others follow, a day apart.
+    """Issue 1 is `TITLE` with `BODY`, open; others follow, a day apart, closed.
 
     Args:
         ids: It has GitHub's own, as the double gives them.
@@ -29,9 +29,8 @@ def asked_before(classifier: Classifier, place: str = "Owner/Repo", *, ids: bool
     for number, title in enumerate((TITLE, *OTHERS), 1):
         url = f"https://github.com/{place}/issues/{number}"
         at = FILED_AT + number * DAY_S
-        past = PastIssue(
-            f"{place}#{number}", title, url, "closed", "completed", at, 2_000_000_000 + number if ids else 0
-        )
+        state = ("open", "") if number == 1 else ("closed", "completed")
+        past = PastIssue(f"{place}#{number}", title, url, *state, at, 2_000_000_000 + number if ids else 0)
         issues.append((past, IssueReport(title, BODY if number == 1 else title, past.id)))
     return build_index(issues, classifier)
 

@@ -156,15 +156,15 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     issue = replace(issue, report=replace(issue.report, forms=form_lines(client, reference.repository)))
     seen = _look(classifier, issue, config, inputs, warnings)
     verdict = seen.verdict
-    if past is not None:
-        same = likely_duplicates(past, seen.past)
-        verdict = verdict.model_copy(update={"duplicates": same})
-        issue = replace(issue, state=replace(issue.state, github_ids=github_ids(past, same)))
     names = resolve(config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
     if there is None and needs_releases(names):
         there = {reference.repository.lower(): kept_releases(client, reference.repository)}
     releases = (there or {}).get(reference.repository.lower(), ())
+    if past is not None:
+        same = likely_duplicates(past, replace(seen.past, releases=releases))
+        verdict = verdict.model_copy(update={"duplicates": same})
+        issue = replace(issue, state=replace(issue.state, github_ids=github_ids(past, same)))
     verdict = with_signs(verdict, issue.report, names, releases, issue.created_at)
     state = replace(issue.state, shared_account=True)  # with all workflows, or with whose token it is
     if any(axis.field is not None for axis in names.labelled()):

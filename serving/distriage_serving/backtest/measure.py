@@ -60,7 +60,7 @@ class Tally:
 
     @property
     def coverage(self) -> float | None:
-        """None of no issues."""
+        """The share of the issues that would get one; None without issues."""
         return Share(self.given, self.issues).value
 
 

@@ -17,6 +17,7 @@ from distriage.github.forms import FOLDER
 from distriage.github.listed import first_assignee, is_bot
 from distriage_serving.bot.commands import find_commands
 from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED
+from distriage_serving.github.settled import Settled, settled
 from distriage_serving.planning.marker import Marker
 from distriage_serving.store import CheckArgument, CommandArgument, Lifecycle
 
@@ -129,7 +130,8 @@ class Ignored:
     why: str
 
 
-Effect = Triage | Commanded | Check | Became | Assigned | Access | Ended | Renamed | Deleted | Configured | Ignored
+Moved = Renamed | Deleted | Access | Ended
+Effect = Triage | Commanded | Check | Became | Settled | Assigned | Moved | Configured | Ignored
 
 
 def repository_of(payload: Mapping[str, Any]) -> str:
@@ -173,9 +175,9 @@ def effect_of(event: str, payload: Mapping[str, Any]) -> Effect:
             if not repository or number is None:
                 return Ignored("no repository or number in the payload")
             issue = IssueReference(repository, number)
-            if event == "pull_request":
-                return _pull_request(payload, action, issue)
-            return _comment(payload, action, issue) if event == "issue_comment" else _issue(payload, action, issue)
+            read = {"issues": _issue, "issue_comment": _comment, "pull_request": _pull_request}[event]
+            effect = read(payload, action, issue)
+            return settled(payload, issue) or effect if isinstance(effect, Ignored) else effect
     return Ignored(f"nothing to do for the event {event}")
 
 
@@ -284,9 +286,8 @@ def _installation(event: str, payload: Mapping[str, Any]) -> Effect:
 def _names(payload: Mapping[str, Any], key: str) -> tuple[str, ...]:
     listed = payload.get(key)
     items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
-    return tuple(
-        name for item in items if isinstance(name := item.get("full_name"), str) and REPOSITORY.fullmatch(name)
-    )
+    names = (item.get("full_name") for item in items)
+    return tuple(name for name in names if isinstance(name, str) and REPOSITORY.fullmatch(name))
 
 
 def _full_name(payload: Mapping[str, Any]) -> str:

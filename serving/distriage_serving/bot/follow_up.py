@@ -18,6 +18,7 @@ from distriage_serving.bot.deliveries import (
     Renamed,
     Triage,
 )
+from distriage_serving.github.settled import Settled
 from distriage_serving.planning.types import Change
 from distriage_serving.store import NewJob, Review, Store, access_job, check_job, command_job, configure_job, triage_job
 
@@ -48,6 +49,8 @@ def follow_delivery(
             store.put_job(check_job(pull, installation_id, argument))
         case Became(issue, state, updated_at, reason):
             store.set_state(issue, state, updated_at, reason)
+        case Settled(repository, numbers, by):
+            store.settle_past(repository, numbers, by)
         case Assigned(issue, login):
             store.set_assignee(issue, login)
         case Access(got, lost):

@@ -32,12 +32,12 @@ class LabelNames:
 
     @classmethod
     def read(cls, stored: Any) -> LabelNames:
-        """From the column of the store."""
+        """Read from the store's column."""
         kept = stored or {"now": [], "former": []}
         return cls(dict(kept["now"]), tuple((name, id_, at) for name, id_, at in kept["former"]))
 
     def stored(self) -> dict[str, Any]:
-        """For the column of the store."""
+        """As the store's column keeps it."""
         return {"now": sorted(self.now.items()), "former": self.former}
 
     def looked_at(self, issue: ReadIssue, watched: Collection[str], at: float) -> LabelNames:

@@ -138,7 +138,9 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
         with store.transaction():
             store.note_act(standing, carried_out=True)
             known = store.get_issue(issue.repository, issue.number, lock=True)
-            store.set_state(issue, "closed", max(updated_at, known.updated_at if known is not None else 0.0))
+            reason = standing.what if standing.duplicate_of is None else f"duplicate of #{standing.duplicate_of}"
+            at = max(updated_at, known.updated_at if known is not None else 0.0)
+            store.set_state(issue, "closed", at, reason)
         done += ["closed", *refused]
     elif "reopened" in done:  # if somebody else closed it, it stays closed
         is_open, updated_at = read_stage(client, issue)

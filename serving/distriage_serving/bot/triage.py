@@ -107,13 +107,13 @@ def triage(
     seen = judge.look(report, current.config, issue.created_at)
     verdict, model = seen.verdict, judge.bundle.manifest.name
     keep_issue(store, _row(issue), seen.past, model, issue.github_id)
+    releases = kept_releases(client, reference.repository) if needs_releases(names) else ()
     wants_duplicates = current.config.name_duplicates or current.config.suggestions != "off"
     if wants_duplicates and judge.past is not None:
-        same = judge.past.duplicates(seen.past, model)
+        same = judge.past.duplicates(replace(seen.past, releases=releases), model)
         verdict = verdict.model_copy(update={"duplicates": same})
         ids = judge.past.github_ids(reference.repository, same or (), model)
         issue = replace(issue, state=replace(issue.state, github_ids=ids))
-    releases = kept_releases(client, reference.repository) if needs_releases(names) else ()
     verdict = with_signs(verdict, report, names, releases, issue.created_at)
     issue, names, found = _ask(client, store, issue, verdict, names)
     with store.transaction():

@@ -59,7 +59,7 @@ class AxisNames:
     field: str | None = None
 
     def all_labels(self) -> Iterator[RepositoryLabel]:
-        """Those of its families too."""
+        """The axis's labels, then those of its families."""
         yield from self.labels.values()
         yield from self.families.values()
 

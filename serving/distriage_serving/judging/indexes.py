@@ -162,8 +162,8 @@ def _parts(rows: list[PastRow]) -> tuple[list[PastIssue], list[Features], list[F
         if row.fingerprint is None:
             continue
         reference = f"{row.repository}#{row.number}"
-        past = PastIssue(reference, row.title, row.url, row.state, row.closed_by, row.filed_at, row.github_id)
-        issues.append(past)
+        told = (row.title, row.url, row.state, row.closed_by, row.filed_at, row.github_id)
+        issues.append(PastIssue(reference, *told, row.closed_at, row.milestone, row.version, row.reactions))
         counted, vector = unpack(row.fingerprint)
         features.append(counted)
         vectors.append(vector)

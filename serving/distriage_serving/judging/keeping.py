@@ -34,9 +34,11 @@ def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str, github_
     past = PastIssue(report.id, title, issue.url, issue.state, "", issue.created_at, github_id)
     row = _row(issue.reference, past, issue.updated_at, report)
     if store.past_digests(issue.repository, issue.number).get(issue.number) == row.digest:
-        store.set_past_states(PastState(issue.reference, issue.state, issue.updated_at))
+        told = {"version": query.version}
+        state = PastState(issue.reference, issue.state, issue.updated_at, more=told)
+        store.set_past_states(state)
         return
-    row.fingerprint = pack(query)
+    row.fingerprint, row.version = pack(query), query.version
     store.put_past(model, row)
 
 
@@ -68,13 +70,15 @@ def keep_all(
             if before.get(row.number) == row.digest:
                 state: Lifecycle = "closed" if row.state == "closed" else "open"
                 place = IssueReference(repository, row.number)
-                states.append(PastState(place, state, row.updated_at, row.closed_by))
+                told = {"closed_at": row.closed_at, "milestone": row.milestone, "reactions": row.reactions}
+                states.append(PastState(place, state, row.updated_at, row.closed_by, told))
             else:
                 new.append((row, found[1]))
         store.set_past_states(*states)
         read = fingerprints([report for _, report in new], classifier)
-        for (row, _), (buckets, counts, vector) in zip(new, read, strict=True):
-            row.fingerprint = pack(PastQuery((buckets, counts), vector))
+        for (row, _), one in zip(new, read, strict=True):
+            row.fingerprint = pack(PastQuery(one.features, one.vector))
+            row.version = one.version
         store.put_past(model, *(row for row, _ in new))
         yield len(states) + len(new), len(new)
     gone = sorted(before.keys() - seen)
@@ -95,4 +99,7 @@ def _row(issue: IssueReference, past: PastIssue, updated_at: float, report: Issu
         digest=report_digest(report.title, report.body),
         fingerprint=None,
         github_id=past.github_id,
+        closed_at=past.closed_at,
+        milestone=past.milestone,
+        reactions=past.reactions,
     )

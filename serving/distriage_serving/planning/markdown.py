@@ -58,9 +58,10 @@ def _linked(item: LikelyDuplicate) -> str:
 
 
 def _state(item: LikelyDuplicate) -> str:
-    if not item.state:
-        return ""
-    return f" ({item.state}: {code(item.closed_by)})" if item.closed_by else f" ({item.state})"
+    state = f"{item.state}: {code(item.closed_by)}" if item.state and item.closed_by else item.state
+    alike = f"{code(item.closed_duplicate)} was closed as its duplicate" if item.closed_duplicate else ""
+    said = "; ".join(filter(None, [state, alike, *item.notes]))
+    return f" ({said})" if said else ""
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -124,12 +124,12 @@ class Suggestions:
         return change if self.may(change, sure=sure) else None
 
     def plan_duplicate(self, verdict: Verdict) -> None:
-        """Suggest to close an issue as the same as a past one; it is never closed without a person."""
+        """Suggest to close an issue as the same as an open one; it is never closed without a person."""
         if not self.on or verdict.duplicates is None:
             return
         for found in verdict.duplicates:
             original = original_of(found, self.state.issue)
-            if original is None or not self.state.is_open:
+            if original is None or found.state == "closed" or not self.state.is_open:
                 continue
             earlier = self.state.earlier("close_issue", str(original))
             if earlier is None or earlier.state == "ended":

@@ -29,7 +29,6 @@ from distriage_serving.queue.listing import (
     label_groups,
     list_href,
     moment,
-    read_filters,
 )
 from distriage_serving.queue.login import routes as login
 from distriage_serving.queue.login.attempts import Attempts
@@ -44,7 +43,7 @@ from distriage_serving.queue.rows import make_row, why_here
 from distriage_serving.queue.thread import routes as threads
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
-from distriage_serving.store import ASK, CLOSES, IssueFilter, Page, Store
+from distriage_serving.store import ASK, CLOSES, IssueFilter, Store
 from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
@@ -56,7 +55,7 @@ def add_queue(app: FastAPI, settings: Settings, store: Store) -> None:
     Raises:
         ConfigError: the App's private key cannot be read.
     """
-    app.state.desk = Desk(Sessions(settings, store), Attempts(), open_app(settings))
+    app.state.desk = Desk(store, Sessions(settings, store), Attempts(), open_app(settings))
     app.include_router(router)
     for part in (login, chart_routes, actions, closing, past_routes, threads):
         app.include_router(part.router)
@@ -71,15 +70,17 @@ def with_slash(request: Request) -> Response:
 @router.get("")
 def queue(request: Request) -> Response:
     """The list."""
-    return _list_page(Visit(request), request)
+    with Visit.reading(request) as visit:
+        return _list_page(visit, request)
 
 
 def _list_page(visit: Visit, request: Request) -> Response:
     query = request.query_params
-    repositories = visit.repositories()
-    filters, fields = read_filters(query, visit.taxonomy, repositories)
+    filters, fields = visit.filters(query)
     chosen = visit.issue_filter(filters)
-    page, place = part_of_list(visit, chosen, filters.sort, query)
+    shown = tabs(visit, filters)
+    count = next((tab.count for tab in shown if tab.is_current), None)
+    page, place = part_of_list(visit, chosen, filters.sort, query, count)
     if chosen.number is not None and len(page.items) == 1:  # it was named: no list of one
         found, _ = page.items[0]
         return lead(request, issue_href(found.repository, found.number, filters.without("search")))
@@ -94,7 +95,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
         notice=notices.notice(visit, query),
         warnings=visit.warnings(filters.chosen.get("repository")),
         query=filters.query,
-        tabs=(shown := tabs(visit, filters)),
+        tabs=shown,
         filters=fields,
         set=[
             (field.name, field.text, list_href(filters.without(field.key))) for field in fields if field.key in narrowed
@@ -105,7 +106,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
         search=filters.chosen.get("search", ""),
         without_search=list_href(filters.without("search")),
         order=ORDERS[filters.sort],
-        count=next((tab.count for tab in shown if tab.is_current), None) or _count(visit, chosen, page, query),
+        count=page.count,
         now=now,
         most=MAX_BULK,
         days=closing.DAYS,
@@ -116,7 +117,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
                 stored,
                 reviews.get((issue.repository, issue.number), ()),
                 visit.taxonomy,
-                repositories.get(issue.repository, issue.repository),
+                visit.spelled(issue.repository, issue.number),
                 filters.query,
                 now,
                 refused.get((issue.repository, issue.number), ""),
@@ -127,12 +128,6 @@ def _list_page(visit: Visit, request: Request) -> Response:
         more=list_href(filters.query, {"after": page.next}) if page.next else None,
         left=int(left) if (left := query.get("left", "")).isascii() and left.isdigit() and len(left) < 5 else 0,
     )
-
-
-def _count(visit: Visit, chosen: IssueFilter, page: Page, query: QueryParams) -> int:
-    """Issues of the list; they are not searched a second time if all of them are shown."""
-    whole = page.next is None and not query.get("after")
-    return len(page.items) if whole else visit.store.count_issues(chosen)
 
 
 @router.get("/static/{name}")
@@ -168,60 +163,60 @@ def _evidence_part(looked: Looked, query: QueryParams, explained: Verdict | None
 
 def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> Response:
     visit, issue, stored, acts = looked.visit, looked.issue, looked.stored, looked.acts
-    query = request.query_params
-    past = visit.engine.past.has(issue.repository)
-    repositories = visit.repositories()
-    filters, _ = read_filters(query, visit.taxonomy, repositories)
-    now, place = visit.store.clock(), (issue.repository, issue.number)
-    reviews = visit.store.reviews(issue=IssueReference(*place), undone=True)
-    standing = standing_of(reviews)
-    chosen = visit.issue_filter(filters)
-    before, after = visit.store.neighbours(issue, chosen, filters.sort)
-    verdict = stored.verdict if stored is not None else None
-    last_refusal = next((act.refused for act in acts if act.what in {ASK, *CLOSES}), None)
-    pictures = "pictures" in query
-    page = show(
-        "issue.html",
-        visit.session,
-        page="issue",
-        notice=notices.notice(visit, query),
-        query=filters.query,
-        list_href=list_href(filters.query, {"at": f"{issue.repository}#{issue.number}"}),
-        warnings=visit.warnings(issue.repository),
-        previous=issue_href(*before, filters.query) if before else None,
-        next=issue_href(*after, filters.query) if after else None,
-        place=visit.store.place_in_list(issue, chosen, filters.sort),
-        action=issue_href(*place),
-        reference=f"{repositories.get(issue.repository, issue.repository)}#{issue.number}",
-        issue=issue,
-        plan=(plan := view_plan(stored)),
-        closing=any(act.is_pending and act.undone_at is None for act in acts if act.what in CLOSES),
-        assignee=issue.assignee.removeprefix(ADMIN),
-        why=why_here(stored, visit.taxonomy, now - issue.created_at) if issue.status == "open" else "",
-        refused=[*filter(None, [last_refusal]), *plan.refused],
-        age=age(now - issue.created_at),
-        filed=moment(issue.created_at),
-        verdict_id=stored.id if stored is not None else 0,
-        decided=decided_so_far(reviews),
-        axes=view_axes(verdict, visit.taxonomy, standing) if verdict is not None else [],
-        own=view_own(verdict, standing),
-        other=OTHER,
-        snooze_days=closing.DAYS,
-        asked=any(act.awaits_answer for act in acts),
-        question=question_of(stored),
-        active=age(now - issue.updated_at),
-        here_only=not visit.reaches(issue.repository),
-        past_href=f"{issue_href(*place)}/past?{filters.query}" if past else None,
-        acts=[
-            (closing.describe(act), act.who, age(now - act.at), closing.became_of(act), act.undone_at is not None)
-            for act in acts
-        ],
-        verdict=verdict,
-        history=view_history(reviews, visit.taxonomy, now),
-        suggested=view_suggestions(visit.store.suggestions(IssueReference(*place)), now),
-        thread_off=threads.why_not(request, visit, issue.repository),
-        **looked.parts(explained, filters.query, pictures=pictures),
-    )
+    with visit.store.reading():
+        query = request.query_params
+        past = visit.engine.past.has(issue.repository)
+        filters, _ = visit.filters(query)
+        now, place = visit.store.clock(), (issue.repository, issue.number)
+        reviews = visit.store.reviews(issue=IssueReference(*place), undone=True)
+        standing = standing_of(reviews)
+        chosen = visit.issue_filter(filters)
+        before, after = visit.store.neighbours(issue, chosen, filters.sort)
+        verdict = stored.verdict if stored is not None else None
+        last_refusal = next((act.refused for act in acts if act.what in {ASK, *CLOSES}), None)
+        pictures = "pictures" in query
+        page = show(
+            "issue.html",
+            visit.session,
+            page="issue",
+            notice=notices.notice(visit, query),
+            query=filters.query,
+            list_href=list_href(filters.query, {"at": f"{issue.repository}#{issue.number}"}),
+            warnings=visit.warnings(issue.repository),
+            previous=issue_href(*before, filters.query) if before else None,
+            next=issue_href(*after, filters.query) if after else None,
+            place=visit.store.place_in_list(issue, chosen, filters.sort),
+            action=issue_href(*place),
+            reference=visit.spelled(*place),
+            issue=issue,
+            plan=(plan := view_plan(stored)),
+            closing=any(act.is_pending and act.undone_at is None for act in acts if act.what in CLOSES),
+            assignee=issue.assignee.removeprefix(ADMIN),
+            why=why_here(stored, visit.taxonomy, now - issue.created_at) if issue.status == "open" else "",
+            refused=[*filter(None, [last_refusal]), *plan.refused],
+            age=age(now - issue.created_at),
+            filed=moment(issue.created_at),
+            verdict_id=stored.id if stored is not None else 0,
+            decided=decided_so_far(reviews),
+            axes=view_axes(verdict, visit.taxonomy, standing) if verdict is not None else [],
+            own=view_own(verdict, standing),
+            other=OTHER,
+            snooze_days=closing.DAYS,
+            asked=any(act.awaits_answer for act in acts),
+            question=question_of(stored),
+            active=age(now - issue.updated_at),
+            here_only=not visit.reaches(issue.repository),
+            past_href=f"{issue_href(*place)}/past?{filters.query}" if past else None,
+            acts=[
+                (closing.describe(act), act.who, age(now - act.at), closing.became_of(act), act.undone_at is not None)
+                for act in acts
+            ],
+            verdict=verdict,
+            history=view_history(reviews, visit.taxonomy, now),
+            suggested=view_suggestions(visit.store.suggestions(IssueReference(*place)), now),
+            thread_off=threads.why_not(request, visit, issue.repository),
+            **looked.parts(explained, filters.query, pictures=pictures),
+        )
     if pictures:
         page.headers["Content-Security-Policy"] = WITH_PICTURES
     return page

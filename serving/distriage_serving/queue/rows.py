@@ -79,7 +79,7 @@ def make_row(
     stored: StoredVerdict | None,
     reviews: Sequence[Review],
     taxonomy: Taxonomy,
-    repository: str,
+    reference: str,
     query: str,
     now: float,
     refused: str = "",
@@ -88,7 +88,7 @@ def make_row(
 
     Args:
         reviews: All of the issue, by time, including undone ones.
-        repository: Its name as GitHub writes it.
+        reference: Its name as GitHub writes it.
         refused: Why GitHub refused the last act, or empty.
     """
     verdict = stored.verdict.axes if stored is not None else {}
@@ -96,7 +96,7 @@ def make_row(
     shown = [axis.id for axis in shown_axes(verdict, taxonomy, standing)]
     return Row(
         key=f"{issue.repository}#{issue.number}@{stored.id if stored is not None else 0}@{decided_so_far(reviews)}",
-        reference=f"{repository}#{issue.number}",
+        reference=reference,
         href=issue_href(issue.repository, issue.number, query),
         url=web_link(issue.url),
         title=" ".join(issue.title.split()) or "(no title)",

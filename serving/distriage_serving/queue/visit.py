@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Self
+
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.queue.decisions import Decisions
 from distriage_serving.queue.listing import Field, Filters, display_name, read_filters, read_number
+from distriage_serving.queue.login.desk import desk
 from distriage_serving.queue.login.routes import session_of
 from distriage_serving.queue.login.sessions import Fields, Session, check_form
 from distriage_serving.queue.pages import StaleError, page_of
-from distriage_serving.store import Issue, IssueFilter, Store, StoredVerdict
+from distriage_serving.store import Issue, IssueFilter, Repository, StoredVerdict
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.rooms import rooms
 
@@ -28,22 +34,30 @@ class Visit:
                 again = page_of(request, fields.get("query", [""])[0][:2000])
                 happened = "The form is older than your login or was not sent from this page; load the page again."
                 raise StaleError(happened, again, error.status, error.code) from None
-        store, self.engine = rooms(request).store, rooms(request).engine
-        assert store is not None  # there would be no queue
-        self.store: Store = store
+        self.store, self.engine = desk(request).store, rooms(request).engine
         self.taxonomy: Taxonomy = self.engine.bundle.taxonomy
         self.decisions = Decisions(self.store, self.session)
+
+    @classmethod
+    @contextmanager
+    def reading(cls, request: Request) -> Iterator[Self]:
+        """A request that writes nothing, in one transaction."""
+        with desk(request).store.reading():
+            yield cls(request)
 
     @property
     def seen(self) -> tuple[str, ...] | None:
         """The repositories that this person sees; all if None."""
         return self.session.repositories
 
+    @cached_property
+    def _known(self) -> dict[str, Repository]:
+        """The same, for those in the store."""
+        return {known.name: known for known in self.store.list_repositories() if self.session.sees(known.name)}
+
     def repositories(self) -> dict[str, str]:
-        """The same, for those in the store: name -> as GitHub writes it."""
-        return {
-            known.name: known.display_name for known in self.store.list_repositories() if self.session.sees(known.name)
-        }
+        """The same: name -> as GitHub writes it."""
+        return {name: known.display_name for name, known in self._known.items()}
 
     def filters(self, query: QueryParams) -> tuple[Filters, list[Field]]:
         """The filters of an address; `ProblemError` (400) for values that no field holds."""
@@ -59,16 +73,12 @@ class Visit:
 
     def spelled(self, repository: str, number: int) -> str:
         """An issue's name, as GitHub writes it."""
-        known = self.store.get_repository(repository)
+        known = self._known.get(repository.lower())
         return f"{repository if known is None else known.display_name}#{number}"
 
     def reaches(self, repository: str | None = None) -> bool:
         """Whether the App is on a repository (on any visible one if None), so that decisions and acts reach GitHub."""
-        return any(
-            known.has_app
-            for known in self.store.list_repositories()
-            if self.session.sees(known.name) and repository in {None, known.name}
-        )
+        return any(known.has_app for name, known in self._known.items() if repository in {None, name})
 
     def warnings(self, repository: str | None = None) -> list[tuple[str, str]]:
         """Repositories whose configuration cannot be read, and why: nothing is labelled there meanwhile.
@@ -78,11 +88,8 @@ class Visit:
         """
         return [
             (known.display_name, known.config_error)
-            for known in self.store.list_repositories()
-            if known.config_error is not None
-            and known.enabled
-            and self.session.sees(known.name)
-            and repository in {None, known.name}
+            for name, known in self._known.items()
+            if known.config_error is not None and known.enabled and repository in {None, name}
         ]
 
     def issue_at(self, key: str) -> Issue | None:

@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, case, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, case, delete, func, literal, or_, select, update
 from sqlalchemy.orm import defer
 
 from distriage.base.references import IssueReference
 from distriage_serving.store.columns import report_digest
 from distriage_serving.store.database import Database, plain_insert, values_of
-from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order
+from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order, in_part
 from distriage_serving.store.past import PastState, note_past_state
 from distriage_serving.store.priority import unread_priority
 from distriage_serving.store.schema import NOBODY_WAITS, Issue, Lifecycle, Review, StoredVerdict
@@ -148,7 +148,13 @@ class Issues(Database):
             return session.scalar(wanted.with_for_update(key_share=True) if lock else wanted)
 
     def list_issues(
-        self, filtered: IssueFilter | None = None, sort: Sort = "priority", after: str | None = None, limit: int = 50
+        self,
+        filtered: IssueFilter | None = None,
+        sort: Sort = "priority",
+        after: str | None = None,
+        limit: int = 50,
+        *,
+        counted: bool = False,
     ) -> Page:
         """A part of the list of issues, one read of an index.
 
@@ -156,21 +162,27 @@ class Issues(Database):
             sort: `priority`: most in need of a person first; `newest`, `oldest`: by creation; `waiting`: whose author
                 waits the longest first.
             after: `Page.next` of the previous part.
+            counted: Count the whole list in the same read, which then does not end early.
 
         Raises:
             InputError: `after` is not a cursor of this order.
         """
+        count: ColumnElement[int | None] = literal(None)
+        conditions = (filtered or IssueFilter()).conditions()
+        if counted:
+            part = in_part(conditions, sort, after, limit + 1).subquery()
+            conditions, count = [Issue.repository == part.c.repository, Issue.number == part.c.number], part.c.count
         joined = (
-            select(Issue, StoredVerdict)
+            select(Issue, StoredVerdict, count)
             .outerjoin(StoredVerdict, StoredVerdict.id == Issue.verdict_id)
             .options(defer(Issue.body))
         )
-        wanted = in_order(joined.where(*(filtered or IssueFilter()).conditions()), sort, after).limit(limit + 1)
+        wanted = in_order(joined.where(*conditions), sort, after).limit(limit + 1)
         with self._session(writes=False) as session:
-            items: list[tuple[Issue, StoredVerdict | None]] = [
-                (issue, stored) for issue, stored in session.execute(wanted)
-            ]
-        return Page(items[:limit], cursor(items[limit - 1][0], sort) if len(items) > limit else None)
+            rows = session.execute(wanted).all()
+        items: list[tuple[Issue, StoredVerdict | None]] = [(issue, stored) for issue, stored, _ in rows[:limit]]
+        total = (rows[0][2] if rows else 0) if counted else None
+        return Page(items, cursor(items[-1][0], sort) if len(rows) > limit else None, total)
 
     def neighbours(
         self, issue: Issue, filtered: IssueFilter | None = None, sort: Sort = "priority"

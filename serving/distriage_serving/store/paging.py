@@ -5,11 +5,23 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVarTuple
 
-from sqlalchemy import ColumnElement, Index, Select, Text, UnaryExpression, exists, func, or_, tuple_, type_coerce
+from sqlalchemy import (
+    ColumnElement,
+    Index,
+    Select,
+    Text,
+    UnaryExpression,
+    exists,
+    func,
+    or_,
+    select,
+    tuple_,
+    type_coerce,
+)
 from sqlalchemy.orm import InstrumentedAttribute
 
 from distriage.answer.feedback import OWN_AXIS, own_axis
@@ -32,7 +44,7 @@ _COLUMNS: Final[Mapping[Sort, str]] = {
 }
 _ANSWERED: Final = Issue.waits_since > Issue.created_at
 # Beside the tables' own: these two filters would otherwise read the rows of each open issue.
-Index("verdict_axes_outcome", VerdictAxis.verdict_id, VerdictAxis.outcome, VerdictAxis.decided, VerdictAxis.axis)
+Index("verdict_axes_outcome", VerdictAxis.outcome, VerdictAxis.decided, VerdictAxis.verdict_id, VerdictAxis.axis)
 Index(
     "issues_answered",
     *(Issue.state, Issue.waits_since, Issue.repository, Issue.number, Issue.created_at),
@@ -140,28 +152,51 @@ class Page:
     Attributes:
         items: Issues without their bodies, each with its latest verdict.
         next: Cursor of the next part; None after the last.
+        count: Of the whole list if that was asked for; 0 if the part is empty.
     """
 
     items: list[tuple[Issue, StoredVerdict | None]]
     next: str | None
+    count: int | None = None
 
 
-def in_order(query: Select[*Columns], sort: Sort, after: str | None, *, backwards: bool = False) -> Select[*Columns]:
+def in_order(
+    query: Select[*Columns],
+    sort: Sort,
+    after: str | None,
+    *,
+    backwards: bool = False,
+    columns: Iterable[ColumnElement[Any]] = (),
+) -> Select[*Columns]:
     """Sort by key, and start after a cursor.
 
     Args:
         backwards: From the end of the list, or from the cursor back to its beginning, the nearest first.
+        columns: The sort key in the query, if it is not that of `Issue`.
 
     Raises:
         InputError: the cursor is not one of this order.
     """
-    key = _key(sort)
+    key: tuple[Any, ...] = tuple(columns) or _key(sort)
     ascending = (sort in ASCENDING) != backwards
     if after is not None:
         place = tuple_(*_read_cursor(after, sort))
         query = query.where(tuple_(*key) > place if ascending else tuple_(*key) < place)
     order: list[UnaryExpression[Any]] = [column.asc() if ascending else column.desc() for column in key]
     return query.order_by(*order)
+
+
+def in_part(
+    conditions: Sequence[ColumnElement[bool]], sort: Sort, after: str | None, limit: int
+) -> Select[tuple[str, int, int]]:
+    """Repository and number of a part's issues, each with the count of all that fulfil the conditions.
+
+    These are looked for once: with the count as a window, PostgreSQL would plan as if it could end after the part.
+    """
+    found = select(*_key(sort)).where(*conditions).cte("found").prefix_with("MATERIALIZED")
+    _, *issue = found.c
+    count = select(func.count()).select_from(found).scalar_subquery().label("count")
+    return in_order(select(*issue, count), sort, after, columns=found.c).limit(limit)
 
 
 def place_of(issue: Issue, sort: Sort) -> tuple[float, str, int]:

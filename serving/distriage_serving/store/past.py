@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sqlalchemy import Index, and_, case, delete, or_, select, update
@@ -44,6 +45,7 @@ class PastRow(Base):
         fingerprint: From `distriage.past.packed`; None if the issue is gone.
         revision: The repository's at the row's last change; filled in by the store.
         github_id: GitHub's own; 0 if unknown.
+        closed_at, milestone, version, reactions: As of `PastIssue`.
     """
 
     __tablename__ = "past_issues"
@@ -61,6 +63,10 @@ class PastRow(Base):
     fingerprint: Mapped[bytes | None] = mapped_column(repr=False)
     revision: Mapped[int] = mapped_column(default=0)
     github_id: Mapped[int] = mapped_column(default=0)
+    closed_at: Mapped[float] = mapped_column(default=0.0)
+    milestone: Mapped[str] = mapped_column(default="")
+    version: Mapped[str] = mapped_column(default="")
+    reactions: Mapped[int] = mapped_column(default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +77,14 @@ class PastState:
         updated_at: Unix time in seconds; None if it is only missing from a list. A page that shifts while it is read
             causes that too, so any later view brings the issue back.
         reason: GitHub's for closing it, or empty.
+        more: Further columns of `PastRow`, as far as told.
     """
 
     issue: IssueReference
     state: Lifecycle
     updated_at: float | None
     reason: str = ""
+    more: Mapping[str, object] = field(default_factory=dict)
 
 
 class PastIssues(Database):
@@ -142,9 +150,19 @@ class PastIssues(Database):
                     name: new.excluded[name] for name in values_of(row) if name not in {"repository", "number"}
                 }
                 untold = and_(new.excluded.state == "closed", new.excluded.closed_by == "")
-                changes["closed_by"] = case((untold, PastRow.closed_by), else_=new.excluded.closed_by)
+                for name in ("closed_by", "closed_at", "milestone"):
+                    changes[name] = case((untold, PastRow.__table__.c[name]), else_=new.excluded[name])
                 key = [PastRow.repository, PastRow.number]
                 session.execute(new.on_conflict_do_update(index_elements=key, set_=changes, where=or_(newer, same)))
+
+    def settle_past(self, repository: str, numbers: Collection[int], by: str) -> None:
+        """Note what closed issues of a repository, or is about to: `#34` or `duplicate of #34`."""
+        these = (PastRow.repository == repository, PastRow.number.in_(numbers), PastRow.fingerprint.is_not(None))
+        with self._session(writes=True) as session:
+            revision = _next_revision(session, repository)
+            settled = update(PastRow).where(*these).values(closed_by=by, revision=revision)
+            if revision is not None:
+                session.execute(settled.execution_options(synchronize_session=False))
 
     def set_past_states(self, *states: PastState) -> None:
         """Note the states of issues of one repository."""
@@ -161,7 +179,7 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
         revision: The change's; a new one if None.
     """
     this = (PastRow.repository == told.issue.repository, PastRow.number == told.issue.number)
-    columns = (PastRow.state, PastRow.closed_by, PastRow.updated_at)
+    columns = (one for one in PastRow.__table__.c if one.name != "fingerprint")
     known = session.execute(select(*columns).where(*this)).first()
     if known is None:
         return
@@ -172,12 +190,21 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
         values |= {"title": "", "url": "", "closed_by": "", "digest": "", "fingerprint": None}
     else:
         changed = changed.where(PastRow.updated_at <= told_at, PastRow.fingerprint.is_not(None))
-        reason = told.reason or known.closed_by if told.state == "closed" else ""
-        if (told.state, reason) != (known.state, known.closed_by):
-            values |= {"state": told.state, "closed_by": reason}
+        now = {"state": told.state, "closed_by": _closed_by(told, known.state, known.closed_by), **told.more}
+        if told.state == "closed" != known.state:
+            now = {"closed_at": told_at, **now}
+        values |= {name: value for name, value in now.items() if getattr(known, name) != value}
     if len(values) > 1:
         values["revision"] = revision or _next_revision(session, told.issue.repository)
     session.execute(changed.values(values))
+
+
+def _closed_by(told: PastState, state: str, before: str) -> str:
+    """What closed an issue: a change or an original, known before, says more than GitHub's reason."""
+    if told.state == "open":
+        return "" if state == "closed" else before
+    general = "duplicate" if before.startswith("duplicate of ") else "completed" if before.startswith("#") else before
+    return before if told.reason in {"", general} else told.reason
 
 
 def drop_past(session: Session, repository: str) -> None:

@@ -169,11 +169,12 @@ class Issue(Base):
 
     __tablename__ = "issues"
     __table_args__ = (
-        Index("issues_priority", "state", "status", "priority", "repository", "number"),
-        Index("issues_created", "state", "status", "created_at", "repository", "number"),
+        # By `verdict_id` filters find labels and outcomes: they need not read the issues, which are as long as reports.
+        Index("issues_priority", "state", "status", "priority", "repository", "number", "verdict_id"),
+        Index("issues_created", "state", "status", "created_at", "repository", "number", "verdict_id"),
         Index("issues_assignee", "assignee", "state", "status"),
         Index("issues_waits", "state", "waits_since", "repository", "number"),
-        Index("issues_of_repository", "repository", "state", "status", "priority", "number"),
+        Index("issues_of_repository", "repository", "state", "status", "priority", "number", "verdict_id"),
     )
 
     repository: Mapped[Name] = mapped_column(primary_key=True)

@@ -183,6 +183,24 @@ class LikelyDuplicate(_Model):
     state: str = field(description="When it was indexed: `open` or `closed`; empty where unknown.")
     closed_by: str = field(description="What closed it, or GitHub's reason; empty where nothing did or it is unknown.")
     probability: float = field(ge=0, le=1, description="Of being the same issue.")
+    closed_duplicate: str | None = field(
+        default=None, description="The id of the issue that is alike, if it was closed as a duplicate of this one."
+    )
+    fixed_in: str | None = field(
+        default=None,
+        description="The release that probably has the fix: the milestone's, else the first one since it was closed.",
+    )
+    possible_regression: bool = field(
+        default=False, description="It was closed as done, and the report states a newer version."
+    )
+
+    @property
+    def notes(self) -> list[str]:
+        """Fix and regression for people, each as a part of a sentence."""
+        return [
+            *([f"probably fixed in {self.fixed_in}"] if self.fixed_in else []),
+            *(["possible regression, as the report states a newer version"] if self.possible_regression else []),
+        ]
 
 
 class Verdict(_Model):

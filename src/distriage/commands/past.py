@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from distriage.base.errors import InputError
 from distriage.base.terminal import counted
 
 if TYPE_CHECKING:
+    from distriage.answer.verdict import LikelyDuplicate
     from distriage.past.index import Match
 
 past_app = typer.Typer(
@@ -61,11 +63,17 @@ def find_(
     report: Annotated[str, typer.Argument(metavar="REPORT", help="Markdown, text or JSON; `-` is standard input.")],
     title: Annotated[str | None, typer.Option(help="The title, where REPORT holds only the body.")] = None,
     top: Annotated[int, typer.Option(min=1, max=100, help="How many.")] = 5,
+    releases: Annotated[
+        Path | None,
+        typer.Option(metavar="TABLE", help="Also say which release has a fix; `distriage releases update` writes it."),
+    ] = None,
     json_: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
     model: ModelOption = None,
 ) -> None:
     """Name the past issues that are nearest to a report, and whether the first one is likely the same."""
+    from distriage.base.references import repository_of
     from distriage.classifier import Classifier
+    from distriage.past.answer import named
     from distriage.past.build import query_of
     from distriage.past.index import load_index
     from distriage.reports.sources import read_report
@@ -74,19 +82,25 @@ def find_(
     asked = read_report(report, title)
     classifier = Classifier(model)
     past = past.made_with(classifier.bundle.manifest.name, index)
-    found = past.find(query_of(classifier.examine(asked)), top)
+    if releases is not None:
+        from distriage.signs.table import read_table
+
+        classifier.releases = read_table(releases).releases
+    is_named = repository_of(asked.id) is not None or not past.issues
+    query = query_of(classifier.examine(asked if is_named else replace(asked, id=f"{past.issues[0].place}#0")))
+    found = past.find(query, top)
+    same = [named(past, query, match) for match in found]
     if json_:
-        typer.echo(json.dumps({"report": asked.id, "issues": [_as_json(match) for match in found]}, indent=2))
+        issues = [_as_json(match, one) for match, one in zip(found, same, strict=True)]
+        typer.echo(json.dumps({"report": asked.id, "issues": issues}, indent=2))
         return
-    for match in found:
-        typer.echo(_line(match))
+    for match, one in zip(found, same, strict=True):
+        typer.echo(_line(match, one))
     if not found:
         typer.echo("No past issue is near.")
 
 
-def _as_json(match: Match) -> dict[str, object]:
-    from distriage.past.same import is_spoken_of
-
+def _as_json(match: Match, same: LikelyDuplicate | None) -> dict[str, object]:
     issue = match.issue
     return {
         "id": issue.id,
@@ -96,15 +110,20 @@ def _as_json(match: Match) -> dict[str, object]:
         "closed_by": issue.closed_by,
         "similarity": round(match.similarity, 4),
         "same_probability": None if match.same is None else round(match.same, 4),
-        "likely_duplicate": is_spoken_of(match.same),
+        "likely_duplicate": same is not None,
+        "duplicate_of": None if same is None else same.id,
+        "fixed_in": None if same is None else same.fixed_in,
+        "possible_regression": same is not None and same.possible_regression,
     }
 
 
-def _line(match: Match) -> str:
+def _line(match: Match, same: LikelyDuplicate | None) -> str:
     from distriage.base.terminal import printable
-    from distriage.past.same import is_spoken_of
 
     issue = match.issue
     state = f" ({issue.state}{', ' + issue.closed_by if issue.closed_by else ''})" if issue.state else ""
-    same = f"  likely the same, {match.same:.0%}" if is_spoken_of(match.same) else ""
-    return printable(f"{match.similarity:5.2f}  {issue.id}{state}  {issue.title}{same}")
+    said = ""
+    if same is not None:
+        of = [f"as {same.id}, of which it is a duplicate"] if same.closed_duplicate else []
+        said = f"  likely the same, {'; '.join([f'{same.probability:.0%}', *of, *same.notes])}"
+    return printable(f"{match.similarity:5.2f}  {issue.id}{state}  {issue.title}{said}")

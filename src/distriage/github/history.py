@@ -19,12 +19,12 @@ from distriage.base.times import LAST_S
 from distriage.base.types import FormLines
 from distriage.github.client import Client
 from distriage.github.forms import form_lines
-from distriage.github.listed import ListedIssue, issue_type
+from distriage.github.listed import ListedIssue, issue_type, milestone, reactions
 
 FORMAT = 1
 _BEGINNING = f'{{"format": {FORMAT}, '.encode()  # of a header
 # The last is for `distriage past index`, which reads the file too.
-_KEYS = ("number", "title", "body", "html_url", "created_at", "state", "state_reason")
+_KEYS = ("number", "title", "body", "html_url", "created_at", "state", "state_reason", "closed_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +176,8 @@ def _kept(item: Mapping[str, Any]) -> dict[str, Any]:
         "user": {"type": user.get("type")},
         "labels": labels,
         "type": {"name": kind} if kind is not None else None,
+        "milestone": milestone(item),
+        "reactions": reactions(item),
     }
 
 

@@ -21,6 +21,9 @@ class ListedIssue:
         issue_type: Its name; None if absent, or if an earlier Distriage fetched the issue.
         reason: Why it was closed (`completed`, `not_planned`, `duplicate`), or empty.
         github_id: GitHub's own; 0 if unknown.
+        closed_at: Unix time in seconds; 0 if open or unknown.
+        milestone: Its title, or empty.
+        reactions: How many; 0 if unknown.
     """
 
     number: int
@@ -36,6 +39,9 @@ class ListedIssue:
     reason: str = ""
     github_id: int = 0
     comments: int = 0
+    closed_at: float = 0.0
+    milestone: str = ""
+    reactions: int = 0
 
     @classmethod
     def of(cls, item: Mapping[str, Any]) -> ListedIssue | None:
@@ -58,6 +64,9 @@ class ListedIssue:
             reason=str(item.get("state_reason") or ""),
             github_id=github_id(item),
             comments=comments(item),
+            closed_at=epoch_s(item.get("closed_at")),
+            milestone=milestone(item),
+            reactions=reactions(item),
         )
 
 
@@ -78,13 +87,28 @@ def first_assignee(issue: Mapping[str, Any]) -> str:
 
 def github_id(issue: Mapping[str, Any]) -> int:
     """GitHub's own id of an issue, which is not its number; 0 if unknown."""
-    given = issue.get("id")
-    return given if isinstance(given, int) and not isinstance(given, bool) else 0
+    return _count(issue.get("id"))
 
 
 def comments(issue: Mapping[str, Any]) -> int:
     """How many comments an issue has; 0 if unknown."""
-    given = issue.get("comments")
+    return _count(issue.get("comments"))
+
+
+def milestone(issue: Mapping[str, Any]) -> str:
+    """Title of the milestone of an issue, or empty."""
+    given = issue.get("milestone")
+    title = given.get("title") if isinstance(given, Mapping) else given
+    return title if isinstance(title, str) else ""
+
+
+def reactions(issue: Mapping[str, Any]) -> int:
+    """How many reactions an issue has; 0 if unknown."""
+    given = issue.get("reactions")
+    return _count(given.get("total_count") if isinstance(given, Mapping) else given)
+
+
+def _count(given: object) -> int:
     return given if isinstance(given, int) and not isinstance(given, bool) else 0
 
 

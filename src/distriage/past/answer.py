@@ -9,30 +9,60 @@ from distriage.answer.verdict import LikelyDuplicate
 from distriage.past.same import is_spoken_of
 
 if TYPE_CHECKING:
-    from distriage.past.index import PastIndex, PastQuery
+    from distriage.past.index import Match, PastIndex, PastQuery
     from distriage.past.issue import PastIssue
 
 
 def likely_duplicates(index: PastIndex, query: PastQuery) -> list[LikelyDuplicate]:
-    """The likely duplicate of a report among past issues, if any; see `same.py`.
+    """The likely duplicate of a report among past issues, if any; see `same.py`. Of one that was closed as a duplicate,
+    its original.
 
     Args:
         index: Made with the model that read the report.
     """
-    found = []
-    for match in index.find(query, 1):
-        issue, same = match.issue, match.same
-        if same is None or not is_spoken_of(same) or _is_itself(issue, query):
-            continue
-        title, url, closed_by = (
-            text.encode("utf-8", "replace").decode() for text in (issue.title, issue.url, issue.closed_by)
-        )
-        found.append(
-            LikelyDuplicate(
-                id=issue.id, title=title, url=url, state=issue.state, closed_by=closed_by, probability=round(same, 4)
-            )
-        )
-    return found
+    return [found for match in index.find(query, 1) if (found := named(index, query, match)) is not None]
+
+
+def named(index: PastIndex, query: PastQuery, match: Match) -> LikelyDuplicate | None:
+    """The likely duplicate behind the nearest issue, if it is one."""
+    same, issue = match.same, original_of(index, match.issue)
+    if same is None or not is_spoken_of(same) or any(_is_itself(one, query) for one in (issue, match.issue)):
+        return None
+    fix, back = "", False
+    if issue.state == "closed":
+        from distriage.past.again import fixed_in, is_back  # slow to import
+
+        fix = fixed_in(issue, query.releases)
+        back = is_back(issue, query.version, fix)
+    title, url, closed_by, fix = (
+        text.encode("utf-8", "replace").decode() for text in (issue.title, issue.url, issue.closed_by, fix)
+    )
+    return LikelyDuplicate(
+        id=issue.id,
+        title=title,
+        url=url,
+        state=issue.state,
+        closed_by=closed_by,
+        probability=round(same, 4),
+        closed_duplicate=match.issue.id if issue is not match.issue else None,
+        fixed_in=fix or None,
+        possible_regression=back,
+    )
+
+
+def original_of(index: PastIndex, issue: PastIssue) -> PastIssue:
+    """The end of a chain of duplicates, as far as the index knows it."""
+    seen = {issue.id.lower()}
+    while (further := index.known(issue.original)) is not None and further.id.lower() not in seen:
+        issue = further
+        seen.add(issue.id.lower())
+    return issue
+
+
+def issue_to_join(index: PastIndex, issue: PastIssue) -> PastIssue | None:
+    """The issue that a duplicate of an issue is to be closed for; None if none is known to be open."""
+    original = original_of(index, issue)
+    return None if original.state == "closed" else original
 
 
 def github_ids(index: PastIndex, found: Collection[LikelyDuplicate]) -> dict[str, int]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import replace
+from typing import NamedTuple
 
 from distriage.answer.findings import Findings
 from distriage.base.types import IssueReport
@@ -13,16 +12,25 @@ from distriage.classifier import Classifier
 from distriage.engine.spread import spread
 from distriage.past.index import PastIndex, PastQuery, make_index
 from distriage.past.issue import PastIssue
-from distriage.past.words import Floats, features_of
-from distriage.recipe.text import prepare
+from distriage.past.words import Features, Floats, features_of
+from distriage.reading.report import read_unchecked
 
-Fingerprint = tuple[NDArray[np.int32], Floats, Floats]
+
+class Fingerprint(NamedTuple):
+    """What the index keeps of a report: from `features_of`, the encoder's vector, `ReadReport.product_version`."""
+
+    features: Features
+    vector: Floats
+    version: str = ""
 
 
 def _fingerprints_of(classifier: Classifier, reports: Sequence[IssueReport]) -> list[Fingerprint]:
-    inputs = [prepare(report.title, report.body, report.forms) for report in reports]
-    predictions = classifier.predict_inputs(inputs)
-    return [(*features_of(one), prediction.vector) for one, prediction in zip(inputs, predictions, strict=True)]
+    read = [read_unchecked(report) for report in reports]
+    predictions = classifier.predict_inputs([one.input for one in read])
+    return [
+        Fingerprint(features_of(one.input), prediction.vector, one.product_version)
+        for one, prediction in zip(read, predictions, strict=True)
+    ]
 
 
 def query_of(findings: Findings, filed_at: float = 0.0) -> PastQuery:
@@ -31,8 +39,10 @@ def query_of(findings: Findings, filed_at: float = 0.0) -> PastQuery:
     Args:
         filed_at: Unix time in seconds; 0: now.
     """
-    report, features = findings.read.report, features_of(findings.read.input)
-    return PastQuery(features, findings.prediction.vector, report.id, filed_at, report.title)
+    read, vector = findings.read, findings.prediction.vector
+    report, releases = read.report, findings.releases
+    stated = read.product_version
+    return PastQuery(features_of(read.input), vector, report.id, filed_at, report.title, stated, releases)
 
 
 def build_index(
@@ -50,11 +60,13 @@ def build_index(
     for issue, report in issues:  # one that moves to the next page while pages are read comes twice
         found.setdefault(issue.id, (issue, report))
     items = list(found.values())
-    features, vectors = [], []
-    for buckets, counts, vector in fingerprints([report for _, report in items], classifier, workers):
-        features.append((buckets, counts))
-        vectors.append(vector)
-    return make_index([issue for issue, _ in items], features, vectors, classifier.bundle.manifest.name)
+    known = list(fingerprints([report for _, report in items], classifier, workers))
+    return make_index(
+        [replace(issue, version=issue.version or one.version) for (issue, _), one in zip(items, known, strict=True)],
+        [one.features for one in known],
+        [one.vector for one in known],
+        classifier.bundle.manifest.name,
+    )
 
 
 def fingerprints(

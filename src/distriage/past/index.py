@@ -9,8 +9,8 @@ those of a conditional logit over the candidates of 108 pairs, rounded; see trai
 
 FILE.npz  format   []             `FORMAT`
           model    []             name of the model that made the vectors
-          issues   [bytes]        uint8, JSON in UTF-8: a list of [id, title, url, state, closed_by, filed_at,
-                                github_id]; an older file lacks the last
+          issues   [bytes]        uint8, JSON in UTF-8: a list of the fields of `PastIssue`, in order; an older file
+                                lacks the last ones
           idf      [BUCKETS]      float32, inverse document frequency; of n-grams and error lines, as `features_of`
                                   numbers them; an older file lacks the lines
           starts   [BUCKETS + 1]  uint32: where the postings of a bucket begin
@@ -25,9 +25,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import MISSING, astuple, dataclass, fields
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,9 @@ from distriage.past.issue import PastIssue
 from distriage.past.same import FEW, Alike, likelihood, titles_alike
 from distriage.past.words import BUCKETS, LINES, Features, Floats, Postings, postings, unit, weighted
 from distriage.recipe.weights import cosines
+
+if TYPE_CHECKING:
+    from distriage.github.releases import Release
 
 FORMAT = 4
 WORDS, VECTOR, APART = 0.2, 0.5, 0.04
@@ -54,6 +58,8 @@ class PastQuery:
         id: `owner/repo#12`, or anything else if it is not an issue yet.
         filed_at: Unix time in seconds; 0: after all that are indexed.
         title: As filed.
+        version: As in `PastIssue`.
+        releases: Of its repository, as far as known.
     """
 
     features: Features
@@ -61,6 +67,8 @@ class PastQuery:
     id: str = ""
     filed_at: float = 0.0
     title: str = ""
+    version: str = ""
+    releases: Sequence[Release] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +164,21 @@ class PastIndex:
         known = int((self.rows[self.starts[LINES] :] == row).sum())
         return 2 * len(shared) > len(having) + known - len(shared)
 
+    def known(self, id_: str) -> PastIssue | None:
+        """The issue of an id, in any spelling, if it is there."""
+        row = self._rows_of.get(id_.lower())
+        return None if row is None else self.issues[row]
+
     def _not_earlier(self, query: PastQuery) -> NDArray[np.bool_]:
         asked = PastIssue(query.id.lower(), "")
         codes, places = self._places
         later: NDArray[np.bool_] = places == codes.get(asked.place, -1)
         later &= self._numbers >= (asked.number or np.inf)
         return later | (self.filed_at > (query.filed_at or np.inf))
+
+    @cached_property
+    def _rows_of(self) -> dict[str, int]:
+        return {issue.id.lower(): row for row, issue in enumerate(self.issues)}
 
     @cached_property
     def _numbers(self) -> NDArray[np.float64]:
@@ -216,10 +233,7 @@ def load_index(file: Path) -> PastIndex:
 def _read(arrays: Mapping[str, NDArray[np.generic]]) -> PastIndex:
     if (found := int(arrays["format"])) not in range(2, FORMAT + 1):
         raise ValueError(f"it is of format {found}")
-    issues = [
-        PastIssue(str(id_), str(title), str(url), str(state), str(closed_by), float(at), *map(int, github_id))
-        for id_, title, url, state, closed_by, at, *github_id in json.loads(arrays["issues"].tobytes())
-    ]
+    issues = [_issue(row) for row in json.loads(arrays["issues"].tobytes())]
     scales = np.asarray(arrays["scales"], np.float32)
     vectors = np.asarray(arrays["vectors"], np.float32)
     lines = BUCKETS - LINES if found < FORMAT else 0
@@ -245,6 +259,12 @@ def _read(arrays: Mapping[str, NDArray[np.generic]]) -> PastIndex:
         if not fits:
             raise ValueError(f"{name} does not fit")
     return index
+
+
+def _issue(row: Sequence[Any]) -> PastIssue:
+    types = [str if one.default is MISSING else type(one.default) for one in fields(PastIssue)]
+    values: list[Any] = [type_(value) for type_, value in zip(types, row, strict=False)]
+    return PastIssue(*values)
 
 
 def make_index(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +13,7 @@ from distriage.base.references import reference_of, web_link
 from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.github.history import forms_of
-from distriage.github.listed import ListedIssue, github_id
+from distriage.github.listed import ListedIssue, github_id, milestone, reactions
 from distriage.reading.report import MAX_REPORT_BYTES
 from distriage.reports.records import read_records
 
@@ -20,7 +21,10 @@ STATES = ("open", "closed")
 MAX_PAGE_BYTES = 64 << 20  # a page holds up to 100 issues
 FIELDS = (
     *("id", "number", "title", "body", "html_url", "url", "state", "state_reason", "closed_by"),
-    *("created_at", "created", "pull_request"),
+    *("created_at", "created", "pull_request", "closed_at", "milestone", "version", "reactions"),
+)
+_DUPLICATE = re.compile(
+    r"\bduplicate of (?P<place>[\w.-]{1,100}/[\w.-]{1,100})?#(?P<number>\d{1,18})\b", re.I | re.ASCII
 )
 
 
@@ -35,6 +39,10 @@ class PastIssue:
         closed_by: A reference or a sentence, or GitHub's reason (`completed`, `not_planned`, `duplicate`), or empty.
         filed_at: Unix time in seconds; 0 if unknown.
         github_id: GitHub's own; 0 if unknown.
+        closed_at: Unix time in seconds; 0 if unknown.
+        milestone: Its title, or empty.
+        version: Of the product in whose tracker it is, as it states it, or empty.
+        reactions: How many; 0 if unknown.
     """
 
     id: str
@@ -44,6 +52,16 @@ class PastIssue:
     closed_by: str = ""
     filed_at: float = 0.0
     github_id: int = 0
+    closed_at: float = 0.0
+    milestone: str = ""
+    version: str = ""
+    reactions: int = 0
+
+    @property
+    def original(self) -> str:
+        """The id of the issue that it was closed as a duplicate of, or empty."""
+        match = _DUPLICATE.search(self.closed_by)
+        return "" if match is None else f"{match['place'] or self.id.rpartition('#')[0]}#{match['number']}"
 
     @property
     def number(self) -> int:
@@ -108,7 +126,12 @@ def past_of(issue: ListedIssue, repository: str) -> tuple[PastIssue, IssueReport
     report = IssueReport(issue.title, issue.body, f"{repository}#{issue.number}")
     state, title = "open" if issue.is_open else "closed", " ".join(report.title.split())
     url = web_link(issue.url)
-    past = PastIssue(report.id, title, url, state, issue.reason, issue.created_at, issue.github_id)
+    past = PastIssue(
+        *(report.id, title, url, state, issue.reason, issue.created_at, issue.github_id),
+        closed_at=issue.closed_at,
+        milestone=issue.milestone,
+        reactions=issue.reactions,
+    )
     return (past, report) if _has_text(report) else None
 
 
@@ -127,6 +150,10 @@ def _issue(item: Mapping[str, Any], report: IssueReport) -> PastIssue:
         closed_by=_text(item, "closed_by") or _text(item, "state_reason"),
         filed_at=epoch_s(_text(item, "created_at") or _text(item, "created")),
         github_id=github_id(item),
+        closed_at=epoch_s(item.get("closed_at")),
+        milestone=milestone(item),
+        version=_text(item, "version"),
+        reactions=reactions(item),
     )
 
 

@@ -82,6 +82,14 @@ class ReadReport:
         """The product in whose tracker it was filed, if named."""
         return projects().tracker_of(self.report.id).product
 
+    @property
+    def product_version(self) -> str:
+        """The one version that it states of the product in whose tracker it was filed, or empty."""
+        facts = self.facts
+        is_of_product = facts.framework is not None and facts.framework == self.product
+        known = is_of_product and "framework_version" not in facts.ambiguous
+        return facts.framework_version or "" if known else ""
+
     @cached_property
     def tells_no_failure(self) -> bool:
         """Whether it is a chore, a notice about security, or a picture without a word."""
@@ -102,6 +110,11 @@ def read(report: IssueReport) -> ReadReport:
         InputError: it is empty or larger than `MAX_REPORT_BYTES`.
     """
     check_report(report)
+    return read_unchecked(report)
+
+
+def read_unchecked(report: IssueReport) -> ReadReport:
+    """Read a report of any size, if only by Distriage."""
     segments = split(report.title, report.body, report.forms)
     return ReadReport(report, segments, model_input(segments), facts_of(segments, report.id))
 

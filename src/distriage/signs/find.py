@@ -44,8 +44,7 @@ def _of_versions(read: ReadReport) -> Iterator[Sign]:
         if pair.fact == "framework_version" and is_regression(pair):
             says = f"Worked in {pair.works}, fails in {pair.fails}."
             yield Sign(name="regression", says=says, line=pair.works_at.line)
-    version = facts.framework_version
-    if version is not None and "framework_version" not in facts.ambiguous:
+    if version := read.product_version:
         line = at.line if (at := facts.sources.get("framework_version")) else None
         if sign := unreleased(version, line, _line(read, line)):
             yield sign

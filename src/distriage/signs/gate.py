@@ -37,7 +37,7 @@ def gate(version: str, line: int | None, text: str, releases: Sequence[Release],
     """
     if not _RELEASE.fullmatch(version):
         return None
-    out = _main_line([one for one in releases if one.published_at <= at and not one.prerelease])
+    out = main_line([one for one in releases if one.published_at <= at and not one.prerelease])
     stated = Version(version.partition("+")[0])
     newest = max(out, default=stated)
     if newest not in out or stated > newest or _names_later_build(text, stated):
@@ -63,17 +63,28 @@ def _names_later_build(text: str, stated: Version) -> bool:
     return any(one > stated and one.major == stated.major for one in built)
 
 
-def _main_line(releases: Sequence[Release]) -> dict[Version, float]:
+def main_line(releases: Sequence[Release]) -> dict[Version, float]:
     """The stable versions of the line with the most releases, and when each was published."""
     lines: dict[str, dict[Version, float]] = defaultdict(dict)
     for one in releases:
-        found = _TAG.fullmatch(one.tag) if len(one.tag) <= _LONGEST_TAG else None
-        if found is None:
-            continue
-        try:
-            version = Version(found["number"].replace("_", "."))
-        except InvalidVersion:
-            continue
-        if not version.is_prerelease:
-            lines[(found["line"] or "").lower()][version] = one.published_at
+        line, version = _tagged(one.tag)
+        if version is not None:
+            lines[line][version] = one.published_at
     return max(lines.values(), key=len, default={})
+
+
+def version_of(tag: str) -> Version | None:
+    """The stable version that a tag or a milestone names; None for any other text."""
+    return _tagged(tag)[1]
+
+
+def _tagged(tag: str) -> tuple[str, Version | None]:
+    """Line of releases, in lower case, and the stable version, if it is one."""
+    found = _TAG.fullmatch(tag) if len(tag) <= _LONGEST_TAG else None
+    try:
+        version = Version(found["number"].replace("_", ".")) if found is not None else None
+    except InvalidVersion:
+        version = None
+    if found is None or version is None or version.is_prerelease:
+        return "", None
+    return (found["line"] or "").lower(), version

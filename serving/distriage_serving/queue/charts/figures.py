@@ -65,7 +65,7 @@ def team_weeks(waits: Sequence[Wait], now: float, length: int) -> list[TeamWeek]
 
 
 def _mondays(now: float, length: int) -> range:
-    """The last weeks, the oldest first: when each begins."""
+    """When each of the last weeks begins, the oldest first."""
     monday = week_of(now)
     return range(monday - (length - 1) * WEEK_S, monday + 1, WEEK_S)
 

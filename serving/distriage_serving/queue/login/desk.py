@@ -13,6 +13,7 @@ from distriage_serving.github.app_auth import App
 from distriage_serving.github.thread.reading import Thread
 from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.queue.login.sessions import Sessions
+from distriage_serving.store import Store
 
 KEEP_S: Final = 60.0  # opening a thread again asks GitHub nothing
 MAX_KEPT: Final = 200
@@ -20,8 +21,9 @@ MAX_KEPT: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Sessions, failed logins, the GitHub App, if any, and threads read a moment ago."""
+    """Store, sessions, failed logins, the GitHub App, if any, and threads read a moment ago."""
 
+    store: Store
     sessions: Sessions
     attempts: Attempts
     app: App | None

@@ -48,8 +48,14 @@ def tabs(visit: Visit, filters: Filters) -> list[Tab]:
     ]
 
 
-def part_of_list(visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryParams) -> tuple[Page, int | None]:
-    """A part of the list, and the row to return to: that of `at`, or the next one."""
+def part_of_list(
+    visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryParams, count: int | None
+) -> tuple[Page, int | None]:
+    """A part of the list with the whole one's count, and the row to return to: that of `at`, or the next one.
+
+    Args:
+        count: Of the whole list, if known.
+    """
     left = visit.issue_at(query.get("at", ""))
     at = None if left is None else place_of(left, sort)
     after = query.get("after") if at is None else None
@@ -61,11 +67,14 @@ def part_of_list(visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryPara
     items: list[tuple[Issue, StoredVerdict | None]] = []
     try:
         while True:
-            page = visit.store.list_issues(chosen, sort, after, PAGE_ISSUES)
+            counted = count is None and bool(chosen.words)  # a search reads every report, so only once
+            page = visit.store.list_issues(chosen, sort, after, PAGE_ISSUES, counted=counted)
             items += page.items
-            after = page.next
+            after, count = page.next, page.count if counted else count
             place = next((row for row, (issue, _) in enumerate(items) if reached(issue)), None)
             if at is None or place is not None or after is None or len(items) >= MOST_SHOWN:
-                return Page(items, after), place
+                if count is None:
+                    count = visit.store.count_issues(chosen) if after or query.get("after") else len(items)
+                return Page(items, after, count), place
     except InputError as error:
         raise ProblemError(400, "bad-request", str(error)) from None

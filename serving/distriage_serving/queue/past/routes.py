@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from fastapi import APIRouter
@@ -13,9 +14,9 @@ from starlette.responses import Response
 
 from distriage.base.errors import InputError
 from distriage.base.types import IssueReport
+from distriage.past.answer import issue_to_join, named
 from distriage.past.index import PastIndex, PastQuery
 from distriage.past.packed import unpack
-from distriage.past.same import is_spoken_of
 from distriage_serving.queue.listing import issue_href
 from distriage_serving.queue.pages import PageRoute, show_part
 from distriage_serving.queue.visit import Visit
@@ -43,20 +44,26 @@ def _look_up(request: Request, repository: str, number: int) -> tuple[Visit, Iss
     engine, model = visit.engine, visit.engine.bundle.manifest.name
     kept = visit.store.past_fingerprint(issue.reference, report_digest(issue.title, issue.body), model)
     query = None if kept is None else PastQuery(*unpack(kept), str(issue.reference), issue.created_at, issue.title)
-    return visit, issue, engine.past.index(issue.repository, model), query
+    index = engine.past.index(issue.repository, model)
+    if index is not None and query is not None and (itself := index.known(query.id)) is not None:
+        query = replace(query, version=itself.version)
+    return visit, issue, index, query
 
 
 def _page(visit: Visit, request: Request, issue: Issue, index: PastIndex | None, query: PastQuery | None) -> Response:
     filters, _ = visit.filters(QueryParams(request.url.query))
+    found = index.find(query, NEAREST) if index is not None and query is not None else []
+    same = named(index, query, found[0]) if index is not None and query is not None and found else None
     return show_part(
         "past.html",
         request,
         visit.session,
         reference=visit.spelled(issue.repository, issue.number),
         back=issue_href(issue.repository, issue.number, filters.query),
-        past=index.find(query, NEAREST) if index is not None and query is not None else [],
-        is_spoken_of=is_spoken_of,
+        past=[(match.issue, issue_to_join(index, match.issue)) for match in found] if index is not None else [],
+        same=same,
         may_close=issue.state == "open" and visit.reaches(issue.repository),
         action=issue_href(issue.repository, issue.number),
+        number=issue.number,
         query=filters.query,
     )

@@ -39,15 +39,15 @@ def measure(bundle: Path, reports: Sequence[IssueReport], issues: int, folder: P
     ]
     index = make_index(
         past,
-        [(buckets, counts) for buckets, counts, _ in mixed],
-        [vector for *_, vector in mixed],
+        [one.features for one in mixed],
+        [one.vector for one in mixed],
         classifier.bundle.manifest.name,
     )
     file = folder / "past.npz"
     index.save(file)
     loaded = milliseconds(lambda: load_index(file))
-    index.find(PastQuery(*_asked(known[0])))  # one-time work is not counted
-    times = [milliseconds(lambda: index.find(PastQuery(*_asked(one)))) for one in known]  # noqa: B023 - called at once
+    index.find(PastQuery(*known[0][:2]))  # one-time work is not counted
+    times = [milliseconds(lambda: index.find(PastQuery(*one[:2]))) for one in known]  # noqa: B023 - called at once
     return {
         "issues": issues,
         "reports": len(reports),
@@ -60,20 +60,16 @@ def measure(bundle: Path, reports: Sequence[IssueReport], issues: int, folder: P
     }
 
 
-def _asked(one: Fingerprint) -> tuple[tuple[Any, Any], Any]:
-    buckets, counts, vector = one
-    return (buckets, counts), vector
-
-
 def _mixed(known: Sequence[Fingerprint], count: int) -> Iterator[Fingerprint]:
     draw = np.random.default_rng(SEED)
     for number in range(count):
         one, other = known[number % len(known)], known[int(draw.integers(len(known)))]
-        halves = [_half(buckets, counts, draw) for buckets, counts, _ in (one, other)]
+        halves = [_half(*each.features, draw) for each in (one, other)]
         buckets, first = np.unique(np.concatenate([half[0] for half in halves]), return_index=True)
-        vector = one[2] + other[2]
+        vector = one.vector + other.vector
         noise = draw.normal(0, float(np.abs(vector).mean()) if vector.size else 0.0, vector.shape)
-        yield buckets, np.concatenate([half[1] for half in halves])[first], (vector + noise).astype(np.float32)
+        counts = np.concatenate([half[1] for half in halves])[first]
+        yield Fingerprint((buckets, counts), (vector + noise).astype(np.float32))
 
 
 def _half(buckets: Any, counts: Any, draw: np.random.Generator) -> tuple[Any, Any]:

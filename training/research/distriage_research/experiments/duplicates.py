@@ -53,8 +53,8 @@ class Repository:
     def known(self, row: int) -> PastQuery:
         """What is looked up of an issue."""
         issue, report = self.issues[row]
-        buckets, counts, vector = self.fingerprints[row]
-        return PastQuery((buckets, counts), vector, report.id, issue.filed_at, report.title)
+        one = self.fingerprints[row]
+        return PastQuery(one.features, one.vector, report.id, issue.filed_at, report.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +152,8 @@ def _repositories(classifier: Classifier, texts: Sequence[str], pairs: Sequence[
         prints = list(fingerprints([report for _, report in of_place], classifier))
         index = make_index(
             [issue for issue, _ in of_place],
-            [(buckets, counts) for buckets, counts, _ in prints],
-            [vector for *_, vector in prints],
+            [one.features for one in prints],
+            [one.vector for one in prints],
             classifier.bundle.manifest.name,
         )
         repositories.append(Repository(of_place, prints, index, known))

@@ -231,6 +231,10 @@ def upgrade() -> None:
         sa.Column("digest", sa.Text, nullable=False),
         sa.Column("fingerprint", sa.LargeBinary),
         sa.Column("revision", _INTEGER, nullable=False),
+        sa.Column("closed_at", sa.Double, nullable=False),
+        sa.Column("milestone", sa.Text, nullable=False),
+        sa.Column("version", sa.Text, nullable=False),
+        sa.Column("reactions", _INTEGER, nullable=False),
     )
     op.create_index("past_issues_revision", "past_issues", ["repository", "revision"])
 

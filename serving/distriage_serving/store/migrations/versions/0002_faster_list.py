@@ -1,4 +1,4 @@
-"""Indexes for two filters of the list that read each open issue: a decision's outcome, and needs an answer."""
+"""Indexes for filters of the list that read each open issue: by labels, by outcome, and needs an answer."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
+ORDERS = {
+    "issues_priority": ["state", "status", "priority", "repository", "number"],
+    "issues_created": ["state", "status", "created_at", "repository", "number"],
+    "issues_of_repository": ["repository", "state", "status", "priority", "number"],
+}
+
 
 def upgrade() -> None:
-    """Add them."""
-    op.create_index("verdict_axes_outcome", "verdict_axes", ["verdict_id", "outcome", "decided", "axis"])
+    """Make them."""
+    for name, columns in ORDERS.items():
+        op.drop_index(name, "issues")
+        op.create_index(name, "issues", [*columns, "verdict_id"])
+    op.create_index("verdict_axes_outcome", "verdict_axes", ["outcome", "decided", "verdict_id", "axis"])
     answered = sa.text("waits_since > created_at")
     columns = ["state", "waits_since", "repository", "number", "created_at"]
     op.create_index("issues_answered", "issues", columns, sqlite_where=answered, postgresql_where=answered)
