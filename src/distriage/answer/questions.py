@@ -169,8 +169,8 @@ def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], s
     image = "container" in subjects and "build" in means  # it tells
     if fact == "cuda":
         # No kernel failed: a check of its own, or an index.
-        checked = seen & {"index-range", "wants-release", "link-fails"}
-        checked = checked or ("abort" in seen and "kernel-fault" not in seen)
+        checked = bool(seen & {"index-range", "wants-release", "link-fails"})
+        checked |= "abort" in seen and "kernel-fault" not in seen
         return "cuda" in subjects and not (image or checked) and facts.rocm is None
     alone = (DISTRIBUTED in likely and likely[DISTRIBUTED].id == "false") or seen & {"pickling", "alone"}
     return (

@@ -116,11 +116,6 @@ class Situation:
     seen: frozenset[str] = frozenset()
     subjects: frozenset[str] = frozenset()
 
-    @property
-    def torch(self) -> bool:
-        """Whether it computes with PyTorch."""
-        return self.library == PYTORCH
-
     def at(self, means: Set[str], *, several: bool | None) -> Situation:
         """The situation, completed with labels that are sure enough to act on.
 
