@@ -42,6 +42,10 @@ _FOUND = (
             "quick fix",
             "propose ",
             "figured ",
+            "just for tracking",
+            "lines in ",
+            "i will work on",
+            "will send a p",
             "this ",
         ),
         *(
@@ -82,6 +86,8 @@ _FOUND = (
         r"|fix should |opened a (?:pr\b|pull)"
         r"|it originates? from|the current code\b|quick fix (?:below|is|would|:)"
         r"|propose (?:some|a|the|these|to) (?:\w{1,12} )?(?:modification|change|fix|patch)"
+        r"|just for tracking|lines in [\w./]{1,60} (?:file )?that (?:trigger|cause)"
+        r"|i will work on (?:it|this|the)|will send a p(?:r\b|ull)"
         r"|figured (?:out )?the (?:source|cause|reason)"
         r"|the (?:cause|reason)(?: of (?:the|this) [a-z]{3,10})? is (?!un|not|still)"
         r"|(?:package|wheel|release) (?:doesn't|does not|didn't) (?:include|contain|ship)"
