@@ -7,8 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from distriage.recipe.field import field_words
-from distriage.recipe.text import prepare
+from distriage.recipe.text import field_words, prepare
 
 
 @pytest.mark.parametrize(

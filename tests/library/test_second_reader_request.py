@@ -15,8 +15,7 @@ from distriage.base.types import AxisScores, Prediction
 from distriage.model.taxonomy import default_taxonomy
 from distriage.recipe.text import prepare
 from distriage.second_reader.answer import mean_shares, read_answer
-from distriage.second_reader.batch import answer_to, batch_line, read_batch
-from distriage.second_reader.bulk import read_answers
+from distriage.second_reader.bulk import answer_to, batch_line, read_answers, read_batch
 from distriage.second_reader.calibration import AxisFusion, fuse
 from distriage.second_reader.masking import mask
 from distriage.second_reader.request import CANDIDATES, CODES, Question, ReaderRequest, candidates

@@ -13,8 +13,7 @@ from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.indexes import PastIndexes
-from distriage_serving.judging.lane import Lane
-from distriage_serving.judging.lane_judge import LaneJudge
+from distriage_serving.judging.lane import Lane, LaneJudge
 from distriage_serving.metrics import Metrics
 
 from support import past_index

@@ -5,22 +5,27 @@ requests an issue costs.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from distriage.answer.verdict import LikelyDuplicate
 from distriage.base.references import IssueReference
+from distriage.classifier import Classifier
 from distriage.github.client import Client
 from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.action.run import Inputs, run_action
+from distriage_serving.backfill.run import Backfill, BackfillOptions
 from distriage_serving.configuration.file import parse_config
 from distriage_serving.configuration.names import resolve
 from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
 from distriage_serving.github.issue import read_issue
+from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.store import Store
 
@@ -154,6 +159,30 @@ def test_the_action_suggests_once(
     suggesting.open(f"{repository}#2", "It stops", PERHAPS)
     assert run_action(Inputs(**{**asdict(inputs), "issue_number": "2"}), strict="true") == 0
     assert summary.read_text("utf-8").count("takes no suggestions") == 1 and suggesting.labels(f"{repository}#2") == []
+
+
+@pytest.mark.slow
+def test_issues_of_two_pages_get_one_suggestion_each(
+    suggesting: GitHub, client: Client, repository: str, worked_on: Store, keyword_classifier: Classifier
+) -> None:
+    """By backfill, twice; the second run asks only what became of them. With TEST_ISSUES=1000, of a thousand."""
+    count = int(os.environ.get("TEST_ISSUES", "130"))
+    for number in range(1, count + 1):
+        suggesting.open(f"{repository}#{number}", "It stops", PERHAPS if number % 2 else SURE)
+    for again in (False, True):
+        work = Backfill(client, worked_on, LocalJudge(keyword_classifier), Console(quiet=True))
+        work.run(repository, BackfillOptions(again=again))
+        assert work.report.failed == []
+    issues = [f"{repository}#{number}" for number in range(1, count + 1)]
+    made = [one["state"] for issue in issues for one in suggesting.suggestions.get(issue, [])]
+    assert (
+        made == ["pending"] * (count // 2) and sum(suggesting.labels(issue) == [HANG] for issue in issues) == count // 2
+    )
+    asked = [f"{request.method} {request.path.partition('?')[0]}" for request in suggesting.requests]
+    posts = [line for line in asked if line.startswith("POST") and line.endswith("/labels") and "/issues/" in line]
+    assert len(posts) == len(set(posts)) == count
+    learned = 1  # whether the repository takes any
+    assert sum(line.endswith("/suggestions") for line in asked) == count // 2 + learned
 
 
 # ---------------------------------------------------------------- what an issue costs

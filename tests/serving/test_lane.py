@@ -14,8 +14,7 @@ from distriage.classifier import Classifier
 from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.indexes import PastIndexes
 from distriage_serving.judging.judge import look
-from distriage_serving.judging.lane import ClosedError, Lane, QueueFullError
-from distriage_serving.judging.lane_judge import LaneJudge
+from distriage_serving.judging.lane import ClosedError, Lane, LaneJudge, QueueFullError
 from distriage_serving.judging.process import ModelError, ModelProcess
 from distriage_serving.metrics import Metrics
 

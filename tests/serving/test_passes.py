@@ -14,8 +14,7 @@ from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.indexes import PastIndexes
 from distriage_serving.judging.judge import look
 from distriage_serving.judging.keeping import keep_issue
-from distriage_serving.judging.lane import Lane
-from distriage_serving.judging.lane_judge import LaneJudge
+from distriage_serving.judging.lane import Lane, LaneJudge
 from distriage_serving.metrics import Metrics
 from distriage_serving.store import Store
 

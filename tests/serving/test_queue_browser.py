@@ -91,6 +91,10 @@ def test_several_are_selected_by_keyboard_and_accepted_at_once(site: Queue, open
     expect(page.locator("[data-row]")).to_have_count(1)
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("[data-row]")).to_have_count(3)
+    page.keyboard.press("j")
+    page.keyboard.press("X")  # all that match are shown
+    expect(page.locator("[data-selected]")).to_have_text("3 selected")
+    expect(page.locator(".whole")).to_be_hidden()
 
 
 def test_going_back_leads_to_the_row_that_one_left(site: Queue, open_page: OpenPage) -> None:

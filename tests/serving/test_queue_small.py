@@ -11,8 +11,7 @@ from starlette.testclient import TestClient
 
 from distriage.classifier import Classifier
 from distriage_serving.app import create_app
-from distriage_serving.demo.fill import demo_reports, fill
-from distriage_serving.demo.serve import demo_options
+from distriage_serving.demo.fill import demo_options, demo_reports, fill
 from distriage_serving.queue.report.rendered import MAX_FRONT_MATTER, fenced, render
 from distriage_serving.settings import load_settings
 from distriage_serving.store import Store

@@ -10,8 +10,8 @@ from distriage_serving.queue.charts import figures as charts
 from distriage_serving.queue.issue_view import NONE, OPEN, default_choice, view_axes
 from distriage_serving.queue.listing import age, issue_href, list_href
 from distriage_serving.queue.report.evidence import mark, strongest
+from distriage_serving.queue.report.looked import view_report
 from distriage_serving.queue.report.rendered import render
-from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.visible import plain, visible, with_code
 from distriage_serving.store import WEEK_S, AxisCount, Review
 

@@ -299,27 +299,6 @@ def test_a_repository_is_asked_about_one_issue_an_hour_and_those_that_changed(su
     assert [name for request in suggesting.requests if (name := request.path).startswith("/user/")] == []
 
 
-@pytest.mark.slow
-def test_issues_of_two_pages_get_one_suggestion_each(
-    suggesting: GitHub, store: Store, keyword_classifier: Classifier
-) -> None:
-    """By backfill, twice; the second run asks only what became of them."""
-    suggesting.tokens[suggesting.token] = math.inf
-    for number in range(1, 131):
-        suggesting.open(f"owner/repo#{number}", "It stops", PERHAPS if number % 2 else SURE)
-    client = Client(suggesting.token, suggesting.url, sleep=lambda _: None)
-    for again in (False, True):
-        work = Backfill(client, store, LocalJudge(keyword_classifier), Console(quiet=True))
-        work.run("owner/repo", BackfillOptions(again=again))
-        assert work.report.failed == []
-    made = [one for issue in suggesting.suggestions.values() for one in issue]
-    assert len(made) == 65 and {one["state"] for one in made} == {"pending"}
-    assert sum(suggesting.labels(f"owner/repo#{number}") == [HANG] for number in range(1, 131)) == 65
-    posts = [write.path for write in suggesting.written if write.path.endswith("/labels") and "/issues/" in write.path]
-    assert len(posts) == len(set(posts)) == 130
-    assert asked(suggesting) == 66  # one to learn whether it takes any, and one for each that is pending
-
-
 def test_a_dry_run_lists_suggestions_and_sends_none(
     suggesting: GitHub, store: Store, keyword_classifier: Classifier
 ) -> None:

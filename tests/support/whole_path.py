@@ -46,6 +46,7 @@ PAST, LATER, OPEN = 240, 60, 6  # issues: when the path begins, filed while it g
 NEW = PAST + 1  # the issue that Action and App are asked about
 FIRST_S, DAY_S = 1_735_689_600, 86_400  # the tracker begins with 2025; an issue a day
 SHOWN = 25  # lines of an output on the page
+CAN_TAKE_PICTURES = importlib.util.find_spec("playwright") is not None and Path("/usr/bin/chromium").exists()
 STEP = re.compile(r"^```sh\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```\n)?", re.M | re.S)
 ORIGINAL = "deepspeedai/DeepSpeed#7900"  # the new issue below says the same in other words
 TITLE = "adapter_model.safetensors is empty after saving QLoRA with ZeRO-3 offload"
@@ -268,7 +269,6 @@ def _take(address: str, folder: Path, images: Path) -> None:
         log_in(page, address, ADMIN)
         page.goto(f"{address}/queue/{TRACKER}/{NEW}")
         page.wait_for_selector("[data-explained]")
-        page.locator("details[open] > summary").click()
         page.wait_for_load_state("networkidle")
         page.screenshot(path=images / "path-queue.png")
         page.set_viewport_size({"width": 1000, "height": 700})
@@ -295,5 +295,4 @@ def write_page(pictures: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    can = importlib.util.find_spec("playwright") is not None and Path("/usr/bin/chromium").exists()
-    write_page(IMAGES if can else None)
+    write_page(IMAGES if CAN_TAKE_PICTURES else None)

@@ -110,7 +110,7 @@ def test_ctrl_c_keeps_the_tables_of_what_was_measured(
     def interrupted(*_: object) -> object:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run.throughput, "local_engine", interrupted)
+    monkeypatch.setattr(run, "local_engine", interrupted)
     options = ("--model", keyword_bundle, "--reports", two_reports, "--count", 1, "--rounds", 1)
     done = command("bench", *options, "--only", "parts", "--only", "many")
     assert done.code == 130 and "A verdict, part by part" in done.out and "run the graph" in done.out

@@ -30,7 +30,7 @@ from distriage_training.measure.baselines import TfidfBaseline
 from distriage_training.measure.evaluate import evaluate
 from distriage_training.measure.evaluation import Evaluation
 from distriage_training.measure.report import report
-from distriage_training.release.record import record_in_bundle
+from distriage_training.release.model_card import record_in_bundle
 
 from support.toys import CORPUS, REPOSITORY, annotation, write_config, write_corpus, write_lines
 

@@ -15,8 +15,7 @@ from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import open_app
 from distriage_serving.judging.indexes import PastIndexes, show_indexes
 from distriage_serving.judging.judge import Judge
-from distriage_serving.judging.lane import Lane
-from distriage_serving.judging.lane_judge import LaneJudge
+from distriage_serving.judging.lane import Lane, LaneJudge
 from distriage_serving.judging.process import load_classifier
 from distriage_serving.judging.two_readers import TwoReaders, open_reader
 from distriage_serving.logs import configure_logging

@@ -23,7 +23,7 @@ def serve(
         from distriage_serving.settings import load_settings
 
         if demo:
-            from distriage_serving.demo.serve import demo_options
+            from distriage_serving.demo.fill import demo_options
     options: dict[str, Any] = {"host": host, "port": port, "model": model}
     settings = load_settings(options)
     if not demo:

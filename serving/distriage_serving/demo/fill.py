@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+import secrets
 import sys
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import resources
 from itertools import cycle
 from pathlib import Path
 from typing import Final
 
 from distriage.answer.verdict import Verdict
 from distriage.base.errors import InputError
+from distriage.base.texts import packaged_table
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
+from distriage_serving.settings import Settings
 from distriage_serving.store import Issue, IssueFilter, Store, StoredVerdict, report_digest
 
 REPOSITORY: Final = "demo/trainer"
@@ -33,8 +34,8 @@ class Invented:
 
 def demo_reports() -> list[Invented]:
     """Those of `distriage serve --demo`."""
-    text = resources.files("distriage_serving.demo").joinpath("issues.toml").read_text(encoding="utf-8")
-    return [Invented(item["age"], item["title"], item["body"].strip()) for item in tomllib.loads(text)["issues"]]
+    issues = packaged_table(__package__, "issues.toml")["issues"]
+    return [Invented(item["age"], item["title"], item["body"].strip()) for item in issues]
 
 
 def fill(store: Store, classifier: Classifier, reports: Iterable[Invented]) -> None:
@@ -70,6 +71,15 @@ def _stored(issue: Issue, verdict: Verdict) -> StoredVerdict:
         verdict=verdict,
         made_at=issue.created_at,
     )
+
+
+def demo_options(settings: Settings, folder: str) -> dict[str, str]:
+    """Settings of a demo: a database in the folder that holds the invented issues, and a token."""
+    url = f"sqlite:///{Path(folder, 'demo.db')}"
+    token = settings.admin_token.get_secret_value() if settings.admin_token is not None else secrets.token_hex(16)
+    with Store.open(url) as store:
+        fill(store, Classifier(settings.model, threads=1), demo_reports())
+    return {"database": url, "admin_token": token}
 
 
 def main() -> None:

@@ -22,8 +22,7 @@ from distriage.past.index import PastIndex, PastQuery
 from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.indexes import PastIndexes
 from distriage_serving.judging.judge import Look, look
-from distriage_serving.judging.lane import ClosedError, Lane, QueueFullError
-from distriage_serving.judging.lane_judge import LaneJudge
+from distriage_serving.judging.lane import ClosedError, Lane, LaneJudge, QueueFullError
 from distriage_serving.judging.process import ModelError, load_classifier
 from distriage_serving.logs import log
 from distriage_serving.metrics import Metrics

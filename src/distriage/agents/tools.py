@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from distriage.agents.protocol import Tool
 from distriage.base.errors import InputError
 from distriage.base.terminal import printable
+from distriage.base.texts import packaged
 from distriage.base.types import IssueReport
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def make_tools(classifier: _Load, past: Callable[[], PastIndex | None]) -> Seque
 
 
 def _described() -> Mapping[str, Any]:
-    data: Mapping[str, Any] = json.loads(resources.files(__package__).joinpath("tools.json").read_text("utf-8"))
+    data: Mapping[str, Any] = json.loads(packaged(__package__, "tools.json"))
     return data
 
 

@@ -1,8 +1,11 @@
-"""How bytes are read as text, how much of it is read, and its letters folded for a search. Pure."""
+"""How bytes are read as text, how much of it is read, its letters folded for a search, and the texts in the wheel."""
 
 from __future__ import annotations
 
+import tomllib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from importlib import resources
+from typing import Any
 
 MAX_INPUT_CHARS = 200_000  # GitHub stores at most 65,536 of a body; a larger text loses its middle
 
@@ -41,3 +44,13 @@ def folded(text: str) -> str:
         for letter, same in _SAME_LETTERS:
             text = text.replace(letter, same)
     return text.lower()
+
+
+def packaged(package: str, name: str) -> str:
+    """A text file that the wheel brings, beside the modules of a package."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def packaged_table(package: str, name: str) -> dict[str, Any]:
+    """Such a file in TOML."""
+    return tomllib.loads(packaged(package, name))

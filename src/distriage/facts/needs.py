@@ -7,13 +7,11 @@ words.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Set
 from functools import cache
-from importlib import resources
 from typing import Literal
 
-from distriage.base.texts import folded
+from distriage.base.texts import folded, packaged_table
 from distriage.base.validation import Strict
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import NCCL, PYTORCH, Projects, projects
@@ -240,8 +238,7 @@ def _folders(known: Projects) -> tuple[str, ...]:
 @cache
 def words_of_needs() -> Mapping[str, Words]:
     """The needs that words show, in the order of `needs.toml`."""
-    text = resources.files("distriage.facts").joinpath("needs.toml").read_text(encoding="utf-8")
-    return {name: Words.read(entry) for name, entry in tomllib.loads(text).items()}
+    return {name: Words.read(entry) for name, entry in packaged_table(__package__, "needs.toml").items()}
 
 
 def _stands(said: tuple[tuple[str, ...], re.Pattern[str]], text: str) -> bool:

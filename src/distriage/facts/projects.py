@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property, lru_cache
-from importlib import resources
 from typing import Final
 
 from distriage.base.references import RENAMED, repository_of
+from distriage.base.texts import packaged
 from distriage.base.validation import Strict, field
 
 PYTORCH: Final = "PyTorch"
@@ -155,8 +155,7 @@ class Projects:
 @cache
 def projects() -> Projects:
     """The packaged list."""
-    text = resources.files("distriage.facts").joinpath("frameworks.toml").read_text(encoding="utf-8")
-    return read_projects(text)
+    return read_projects(packaged(__package__, "frameworks.toml"))
 
 
 def read_projects(text: str) -> Projects:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from distriage.base.errors import TaxonomyError
-from distriage.base.texts import decoded
+from distriage.base.texts import decoded, packaged
 from distriage.base.validation import field, first_fault, known_keys, suggestion
 from distriage.model.label import DataModel, Label
 
@@ -253,7 +252,7 @@ def load_taxonomy(path: Path) -> Taxonomy:
 
 def default_taxonomy_text() -> str:
     """The packaged taxonomy as TOML."""
-    return resources.files("distriage.model").joinpath("taxonomy.toml").read_text(encoding="utf-8")
+    return packaged(__package__, "taxonomy.toml")
 
 
 @cache

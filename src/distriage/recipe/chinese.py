@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+
+from distriage.base.texts import packaged_table
 
 GLOSSARY = "chinese.toml"
 _CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -23,5 +23,5 @@ def in_english(text: str) -> str:
 @cache
 def glossary() -> tuple[re.Pattern[str], Mapping[str, str]]:
     """A pattern of all Chinese words that are known, the longest first, and the English one of each."""
-    english = tomllib.loads(files(__package__).joinpath(GLOSSARY).read_text(encoding="utf-8"))
+    english = packaged_table(__package__, GLOSSARY)
     return re.compile("|".join(sorted(english, key=len, reverse=True))), english

@@ -18,15 +18,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from distriage.base.texts import packaged_table
 from distriage.base.types import FormLines
 from distriage.recipe.chinese import in_english
 from distriage.recipe.features import all_features
-from distriage.recipe.field import field_words
 from distriage.recipe.folding import DIGITS, fold, fold_log
 from distriage.recipe.normalize import normalize, normalize_lines
 from distriage.segments import Kind, Line, Role, Segments, split
@@ -35,6 +35,7 @@ from distriage.segments.roles import ends_of_processes, names_failure, quotes_ex
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
 
 RECIPE_VERSION = 7
 
@@ -51,6 +52,7 @@ _LOGS = frozenset({Kind.LOG, Kind.TRACEBACK})
 _PROSE = frozenset({Kind.PROSE, Kind.FORM})
 _SILENT = frozenset({Role.TEARDOWN, Role.NOTICE})
 _MARKS = "#>*-+ \t"
+_WORD = re.compile(r"[a-z][a-z0-9_]*")  # as `field.toml` has them
 
 
 @dataclass(frozen=True)  # without slots, for cached properties
@@ -209,3 +211,30 @@ def _filed(report: Segments) -> str:
         parts += lines
     text = "\n".join(parts)
     return text if len(text) <= MAX_TEXT_CHARS else f"{text[: MAX_TEXT_CHARS - END_CHARS - 1]}\n{text[-END_CHARS:]}"
+
+
+class _Names:
+    """Whole words, beginnings of words, and words of languages that put no space between them."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._whole = frozenset(names)
+        self._beginnings = tuple(name[:-1] for name in names if name.endswith("*"))
+        self._unspaced = [name for name in names if not name.isascii()]
+
+    def among(self, words: set[str], text: str) -> int:
+        begun = {word for word in words if word.startswith(self._beginnings)}
+        return len(words & self._whole | begun) + sum(name in text for name in self._unspaced)
+
+
+def field_words(text: str) -> tuple[int, int]:
+    """How many different words of the field a text has: those that mean nothing else, and all (`field.toml`)."""
+    certain, shared = _vocabulary()
+    words = set(_WORD.findall(text.lower()))
+    found = certain.among(words, text)
+    return found, found + shared.among(words, text)
+
+
+@cache
+def _vocabulary() -> tuple[_Names, _Names]:
+    table = packaged_table(__package__, "field.toml")
+    return _Names(table["certain"]), _Names(table["shared"])

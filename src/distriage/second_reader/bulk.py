@@ -1,10 +1,14 @@
 """Many reports and a second reader whose answers come in a file: requests, verdicts, labels.
 
-Reads files and runs the model; sends nothing.
+The files are of the OpenAI batch format, https://platform.openai.com/docs/guides/batch, which a batch service or any
+other reader answers. A request's `custom_id` is a digest of the question and the reader, so that answers to other
+questions are not mistaken for answers to these. Reads files and runs the model; sends nothing.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +22,7 @@ from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
 from distriage.reports.formats import is_batch
 from distriage.reports.records import BadRecord, RawRecord, parse_record, read_records
-from distriage.second_reader.answer import Shares, mean_shares
-from distriage.second_reader.batch import answer_to, batch_line, custom_id, read_batch
+from distriage.second_reader.answer import Shares, mean_shares, read_answer
 from distriage.second_reader.calibration import ReaderCalibration
 from distriage.second_reader.completion import complete, keep_first
 from distriage.second_reader.reader import examine, question
@@ -191,3 +194,47 @@ def read_reports(path: str) -> Iterator[tuple[RawRecord, IssueReport | BadRecord
 def _questions(path: str, asking: Asking) -> Iterator[Asked | BadRecord]:
     for _, report in read_reports(path):
         yield report if isinstance(report, BadRecord) else ask(report, asking)
+
+
+def custom_id(request: ReaderRequest, reader: str) -> str:
+    """Digest of the question and of the reader's name, 32 hexadecimal digits."""
+    asked = json.dumps([reader, request.body["messages"]], sort_keys=True)
+    return hashlib.sha256(asked.encode()).hexdigest()[:32]
+
+
+def batch_line(request: ReaderRequest, reader: str) -> str:
+    """One line of a batch file, without the line feed."""
+    line = {
+        "custom_id": custom_id(request, reader),
+        "method": "POST",
+        "url": "/v1/chat/completions",
+        "body": {**request.body, "model": reader},
+    }
+    return json.dumps(line, ensure_ascii=False)
+
+
+def read_batch(lines: Iterable[str], place: str) -> dict[str, Any]:
+    """Completions by `custom_id`; failed requests are absent.
+
+    Raises:
+        InputError: a line is not an answer of a batch.
+    """
+    completions: dict[str, Any] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            answer = json.loads(line)
+            identifier, response = answer["custom_id"], answer["response"]
+        except (ValueError, RecursionError, KeyError, TypeError):
+            raise InputError(
+                f"{place}:{number}: expected an answer of a batch: an object with `custom_id` and `response`"
+            ) from None
+        if isinstance(identifier, str) and isinstance(response, dict) and response.get("status_code") == 200:
+            completions[identifier] = response.get("body")
+    return completions
+
+
+def answer_to(request: ReaderRequest, reader: str, completions: Mapping[str, Any]) -> dict[str, Shares]:
+    """A reader's answer to one request in a batch; empty without an offered code."""
+    return read_answer(completions.get(custom_id(request, reader)), request.codes)

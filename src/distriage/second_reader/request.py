@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import string
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from itertools import accumulate
 from typing import Any
 
 from distriage.answer.verdict import SimilarIssue, Verdict
+from distriage.base.texts import packaged_table
 from distriage.base.types import AxisScores, Outcome, Prediction
 from distriage.facts.situation import ORDINARY, Situation
 from distriage.model.taxonomy import Axis, Taxonomy
@@ -135,9 +134,7 @@ def _rules(offered: Mapping[str, set[str]]) -> str:
 
 @cache
 def _boundaries() -> dict[str, tuple[tuple[frozenset[str], str], ...]]:
-    data = tomllib.loads(
-        resources.files("distriage.second_reader").joinpath("boundaries.toml").read_text(encoding="utf-8")
-    )
+    data = packaged_table(__package__, "boundaries.toml")
     return {axis: tuple((frozenset(item["labels"]), item["rule"]) for item in rules) for axis, rules in data.items()}
 
 

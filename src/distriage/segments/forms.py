@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from importlib.resources import files
-from typing import Any
 
+from distriage.base.texts import packaged_table
 from distriage.base.types import FormLines
 
 MAX_LINE_CHARS = 300
@@ -76,7 +74,7 @@ def forms_with(lines: FormLines) -> Forms:
 @cache
 def known_forms() -> Forms:
     """The table of the target trackers' forms."""
-    rows: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("forms.toml").read_text(encoding="utf-8"))
+    rows = packaged_table(__package__, "forms.toml")
     headings = {heading for tracker in rows["headings"].values() for heading in tracker}
     return make_forms(headings, rows["instructions"], rows["empty"])
 

@@ -6,10 +6,9 @@ They state versions, and say nothing about the failure.
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+
+from distriage.base.texts import packaged_table
 
 MAX_VALUE_CHARS = 160  # a longer one is prose
 MAX_ENTRY_CHARS = 500
@@ -49,9 +48,7 @@ _ASSIGNMENT = re.compile(
 
 @cache
 def _table() -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...]]:
-    rows: Mapping[str, Sequence[str]] = tomllib.loads(
-        files(__package__).joinpath("listings.toml").read_text(encoding="utf-8")
-    )
+    rows = packaged_table(__package__, "listings.toml")
     return frozenset(rows["names"]), tuple(rows["beginnings_of_names"]), tuple(rows["lines"])
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any
+
+from distriage.base.texts import packaged_table
 
 MAX_PREFIXES = 6  # of a line: kubectl's, the time, the rank's, the logger's
 _AGREE = 0.8  # of a block's lines have the prefix
@@ -37,7 +37,7 @@ _RICH_PLACE = re.compile(r" {3,}[\w.]{1,60}\.py:\d{1,6}$")
 @cache
 def table() -> Mapping[str, Sequence[Mapping[str, str]]]:
     """`prefixes.toml`: outer, shared, inner -> their prefixes."""
-    return tomllib.loads(files(__package__).joinpath("prefixes.toml").read_text(encoding="utf-8"))
+    return packaged_table(__package__, "prefixes.toml")
 
 
 @cache

@@ -4,14 +4,12 @@ Pure."""
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
-from distriage.base.texts import folded
+from distriage.base.texts import folded, packaged_table
 from distriage.segments.types import Line, Role, Segments
 
 _FRAME = re.compile(
@@ -101,7 +99,7 @@ class Vocabulary:
 @cache
 def vocabulary() -> Vocabulary:
     """All entries of `roles.toml`."""
-    rows = tomllib.loads(files(__package__).joinpath("roles.toml").read_text(encoding="utf-8"))
+    rows = packaged_table(__package__, "roles.toml")
     kinds = ("errors", "cascade", "teardown", "wrappers", "notices")
     return Vocabulary(*([_entry(text) for text in rows[kind]] for kind in kinds))
 

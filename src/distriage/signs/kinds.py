@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import resources
 
 from distriage.base.intervals import Share
+from distriage.base.texts import packaged_table
 from distriage.base.validation import Strict, field
 
 
@@ -35,7 +34,7 @@ class Kind(Strict):
 @cache
 def kinds() -> Mapping[str, Kind]:
     """Name -> kind, in the list's order."""
-    rows = tomllib.loads(resources.files(__package__).joinpath("signs.toml").read_text(encoding="utf-8"))
+    rows = packaged_table(__package__, "signs.toml")
     return {name: Kind.read(row) for name, row in rows.items()}
 
 

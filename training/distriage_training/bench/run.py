@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,11 +15,13 @@ from typing import Any
 from rich.console import Console
 
 from distriage.base.errors import InputError
+from distriage.base.types import IssueReport
 from distriage.engine.workers import cores
 from distriage.model.shipped import find_bundle
-from distriage_training.bench import load, queue, start, throughput
+from distriage_training.bench import load, queue, start
 from distriage_training.bench.inputs import load_reports, machine, versions
 from distriage_training.bench.spawn import in_child
+from distriage_training.bench.start import with_workers
 
 FORMAT = 1
 SECTIONS = ("parts", "start", "many", "http", "queue")
@@ -90,7 +93,7 @@ class Order:
     def answer_many(self, folder: Path) -> Figures:
         """A file of reports on all cores."""
         reports = load_reports(self.bundle, self.reports, self.many)
-        return {"reports": self.many, "distriage": throughput.local_engine(self.bundle, reports, folder, cores())}
+        return {"reports": self.many, "distriage": local_engine(self.bundle, reports, folder, cores())}
 
     def http(self, folder: Path, missing: dict[str, str]) -> Figures:
         """Load a server; `missing` says why if it cannot be started."""
@@ -172,3 +175,16 @@ def measure_sections(
             console.print(f"bench: {section}", style="dim")
             figures[section] = measured()
             yield figures
+
+
+def local_engine(bundle: Path, reports: Sequence[IssueReport], folder: Path, workers: int) -> dict[str, float]:
+    """`distriage classify FILE`, including start-up, reading and writing; the peak is that of its largest process."""
+    given, output = folder / "many.jsonl", folder / "verdicts.jsonl"
+    with given.open("w", encoding="utf-8") as stream:
+        for report in reports:
+            stream.write(json.dumps({"title": report.title, "body": report.body}) + "\n")
+    command = ["-m", "distriage", "classify", str(given), "--model", str(bundle), "--output", str(output)]
+    took = with_workers([*command, "--workers", str(workers)])
+    with output.open(encoding="utf-8") as stream:
+        answers = sum(1 for _ in stream)
+    return {"workers": workers, "reports_per_s": round(answers / took["wall_s"], 2), **took}

@@ -157,7 +157,7 @@ def evaluate(
         from distriage_training.config import load_config
         from distriage_training.measure.evaluate import evaluate as measure
         from distriage_training.measure.report import report
-        from distriage_training.release.record import record_in_bundle
+        from distriage_training.release.model_card import record_in_bundle
 
         settings = load_config(config)
         classifier = Classifier(named_model(model, settings.name))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from distriage.base.disk import replaced
+from distriage.base.pages import page_environment, plain
 from distriage.classifier import Classifier
 from distriage.github.listed import ListedIssue
 from distriage.model.shipped import sha256_of
@@ -21,8 +22,7 @@ from distriage_training.learn.compare import Comparison, compare, held_out
 from distriage_training.learn.examples import Issues, Labels, Wishes, choose, newest
 from distriage_training.learn.features import Progress
 from distriage_training.learn.fit import KINDS, Bools, Learned, best, learn
-from distriage_training.learn.measure import Figures, measure
-from distriage_training.learn.page import Page, render_page
+from distriage_training.learn.measure import Figures, measure, what_would_help
 from distriage_training.learn.thresholds import Promise
 
 PAGE, FIGURES = "report.html", "report.json"
@@ -91,6 +91,42 @@ def compare_with(
     early = choose(issues[:first], wishes)
     learned = learn(result.final.heads.kind, rows[:first], truth_of(issues[:first], early), promise)
     return compare(previous, learned, early.names, rows[first:], truth_of(issues[first:], early))
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Content of the page.
+
+    Attributes:
+        figures: Of each kind of features, the chosen one first.
+    """
+
+    manifest: OwnManifest
+    issues: Issues
+    figures: tuple[Figures, ...]
+    promise: Promise
+
+
+def render_page(page: Page) -> str:
+    """The page."""
+    environment = page_environment("distriage_training.learn")
+    chosen = page.figures[0]
+    first = len(page.issues.kept) - chosen.issues
+    text = environment.get_template("page.html").render(
+        manifest=page.manifest,
+        promise=page.promise,
+        figures=page.figures,
+        chosen=chosen,
+        issues=page.issues,
+        learned=page.issues.kept[:first],
+        later=page.issues.kept[first:],
+        advice={
+            label.name: plain(what_would_help(label, page.promise))
+            for label in chosen.labels
+            if label.threshold is None
+        },
+    )
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def write(folder: Path, repository: str, classifier: Classifier, result: Result, promise: Promise) -> None:

@@ -10,9 +10,10 @@ from pydantic import ValidationError
 
 from distriage.base.errors import BundleError
 from distriage.base.validation import first_fault
-from distriage.model.bundle import Bundle, Manifest, Provenance
-from distriage_training.measure.evaluation import BundleFigures
+from distriage.model.bundle import DOMAIN, Bundle, Manifest, Provenance
+from distriage_training.measure.evaluation import BundleFigures, Evaluation
 from distriage_training.measure.tables import markdown
+from distriage_training.release.seal import changed
 
 
 class _Data(NamedTuple):
@@ -150,3 +151,13 @@ reports (`{provenance.sparse_data_sha256[:16]}`).
 {provenance.hardware}, {provenance.training_seconds / 60:.0f} minutes, seed {provenance.seed},
 commit `{provenance.commit[:12]}`, {provenance.created}.
 """
+
+
+def record_in_bundle(bundle: Bundle, evaluation: Evaluation) -> None:
+    """Write an evaluation into the bundle's metrics.json and model card, and seal it anew."""
+    found = read_figures(bundle).model_copy(update={f"evaluation_{evaluation.split}": evaluation})
+    document = found.model_dump_json(indent=1, exclude_none=True)
+    card = model_card(bundle.manifest, found, gated=DOMAIN in bundle.manifest.files)
+    with changed(bundle) as folder:
+        (folder / "metrics.json").write_text(document + "\n", encoding="utf-8")
+        (folder / "README.md").write_text(card, encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +13,15 @@ from rich.console import Console
 
 from distriage.base.errors import CorpusError
 from distriage.classifier import Classifier
+from distriage.model.shipped import MANIFEST, sha256_of
 from distriage.model.taxonomy import Taxonomy, default_taxonomy
+from distriage_training.checkout import commit_of, name_in_checkout
 from distriage_training.config import Config
 from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.records import BUG_AXES, label_numbers
 from distriage_training.measure.predict import predict
 from distriage_training.study.faults import Source
 from distriage_training.study.page import load_pdf_writer, write_study
-from distriage_training.study.provenance import provenance_of
 from distriage_training.study.report import MakeSection, study
 from distriage_training.study.sources import (
     classify_reports,
@@ -131,6 +133,38 @@ def _note_missing(source: Source, console: Console) -> Source:
             "(`python training/research corpus hydrate` brings the texts)"
         )
     return source
+
+
+def provenance_of(
+    source: Source, place: str, options: Mapping[str, str], taxonomy: Taxonomy, classifier: Classifier | None
+) -> dict[str, Any]:
+    """The content of study.json.
+
+    Args:
+        place: The argument of the command: a folder, a file, or `owner/repo`.
+        options: Name and value of those that choose reports or labels; of a configuration its name.
+    """
+    path = Path(place)
+    named = name_in_checkout(path) if path.exists() else place
+    folder = path if path.is_dir() else path.parent
+    command = ["distriage", "study", "report", named]
+    command += [word for name, value in options.items() for word in (f"--{name}", value)]
+    return {
+        "commit": commit_of(folder) if path.exists() else "unknown",
+        "command": command,
+        "source": source.name,
+        "files": {name_in_checkout(file): sha256_of(file) for file in source.files},
+        "reports": len(source.faults),
+        "failures": len(source.bugs),
+        "labels": source.origin.value,
+        "model": _model(classifier) if classifier is not None else source.model or None,
+        "taxonomy": f"{taxonomy.name} {taxonomy.version}",
+    }
+
+
+def _model(classifier: Classifier) -> dict[str, str]:
+    bundle = classifier.bundle
+    return {"name": bundle.manifest.name, MANIFEST: sha256_of(bundle.path / MANIFEST)}
 
 
 def errors_on_validation(classifier: Classifier, config: Config, console: Console) -> dict[str, NDArray[np.integer]]:

@@ -51,11 +51,7 @@ def tabs(visit: Visit, filters: Filters) -> list[Tab]:
 def part_of_list(
     visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryParams, count: int | None
 ) -> tuple[Page, int | None]:
-    """A part of the list with the whole one's count, and the row to return to: that of `at`, or the next one.
-
-    Args:
-        count: Of the whole list, if known.
-    """
+    """A part of the list with the count of all, given if known, and the row to return to: that of `at`, or the next."""
     left = visit.issue_at(query.get("at", ""))
     at = None if left is None else place_of(left, sort)
     after = query.get("after") if at is None else None

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from markupsafe import Markup
 from starlette.requests import Request
 
 from distriage.answer.similar import Similar
 from distriage.answer.verdict import Verdict
 from distriage.base.errors import InputError
 from distriage.base.types import IssueReport, Mode
+from distriage.model.taxonomy import DISTRIBUTED
 from distriage.reading.report import check_report
 from distriage_serving.judging.judge import with_answer
 from distriage_serving.queue.listing import issue_href
-from distriage_serving.queue.report.view import view_report
+from distriage_serving.queue.report.evidence import mark, strongest
+from distriage_serving.queue.report.rendered import MAX_CHARS, render
 from distriage_serving.queue.visit import Visit
 from distriage_serving.store import Act, Issue, StoredVerdict, answer_of
+
+_OF_THE_WHOLE: Final = frozenset({"kind", DISTRIBUTED})  # no single line says them
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +79,49 @@ def look_up(request: Request, repository: str, number: int) -> Looked:
     with Visit.reading(request) as visit:
         issue, stored = visit.issue(repository, number)
         return Looked(visit, issue, stored, visit.store.acts(issue.reference))
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """A report.
+
+    Attributes:
+        title_carries: Axes whose verdict it carried, with spaces between.
+        html: The body, safe.
+        answer: The author's answer to our questions, safe; empty without one.
+        any_marked: A line of it, or the title, carried a verdict.
+        pictures: How many it has.
+        cut: Characters that are not shown.
+    """
+
+    title: str
+    title_carries: str
+    html: Markup
+    answer: Markup
+    any_marked: bool
+    pictures: int
+    cut: int
+
+
+def view_report(
+    title: str, body: str, explained: Verdict | None, answer: str = "", *, pictures: bool = False
+) -> ReportView:
+    """A report with its evidence marked.
+
+    Args:
+        explained: The verdict with its evidence, once known, of the body with the answer below it.
+    """
+    said = explained.axes if explained is not None else {}
+    carried = {
+        axis: strongest(verdict.evidence or [])
+        for axis, verdict in said.items()
+        if verdict.outcome in {"apply", "suggest"} and axis not in _OF_THE_WHOLE
+    }
+    found = mark(title, f"{body}\n\n{answer}" if answer else body, carried)
+    begins = body.replace("\r\n", "\n").count("\n") + 2  # the answer
+    html, count = render(body, {line: axes for line, axes in found.lines.items() if line < begins}, pictures=pictures)
+    below = {line - begins: axes for line, axes in found.lines.items() if line >= begins}
+    below_html, more = render(answer, below, pictures=pictures) if answer else (Markup(""), 0)
+    any_marked = bool(found.title or found.lines)
+    cut = max(0, len(body) - MAX_CHARS)
+    return ReportView(title, " ".join(found.title), html, below_html, any_marked, count + more, cut)

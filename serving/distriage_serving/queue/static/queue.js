@@ -175,7 +175,7 @@
   const openThere = (where) => { const link = where && one("[data-github]", where); if (link) open(link.href, "_blank", "noopener,noreferrer"); };
   const onList = { j: () => step(1), k: () => step(-1), x: () => { const row = current(); if (row) one("input", row).click(); },
     a: () => decideRows("accept"), d: () => decideRows("dismiss"), e: () => current() && one("[data-open]", current()).click(),
-    o: () => openThere(current()), "/": () => one("[data-search]").select(), f: openFilters };
+    X: () => selectCurrent() && (one(".whole:not([hidden]) input") ?? one("[data-all]")).click(), o: () => openThere(current()), "/": () => one("[data-search]").select(), f: openFilters };
   const onIssue = { j: () => follow("[data-next]"), k: () => follow("[data-previous]"), a: () => follow("[data-accept]"), d: () => follow("[data-dismiss]"),
     e: correct, t: () => follow("[data-thread]"), o: () => openThere(document),
     Escape: () => { const menu = document.activeElement.closest("[data-menu]"); if (menu) document.activeElement.blur(); else follow("[data-list]"); } };

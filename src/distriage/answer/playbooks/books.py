@@ -6,9 +6,9 @@ import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Final
 
+from distriage.base.texts import packaged, packaged_table
 from distriage.base.validation import Strict
 from distriage.model.taxonomy import Taxonomy, default_taxonomy
 
@@ -59,8 +59,7 @@ def playbook_of(taxonomy: Taxonomy, axis: str, label: str) -> Playbook | None:
 @cache
 def elsewhere(platform: str) -> tuple[Mapping[str, str], re.Pattern[str]]:
     """Names of commands on a platform, by their names in the checks; and a pattern of all."""
-    data = resources.files(__package__).joinpath("elsewhere.toml").read_text(encoding="utf-8")
-    words: Mapping[str, str] = tomllib.loads(data).get(platform, {})
+    words: Mapping[str, str] = packaged_table(__package__, "elsewhere.toml").get(platform, {})
     longest_first = sorted(words, key=len, reverse=True)
     return words, re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
 
@@ -80,5 +79,5 @@ def pair(symptom: str | None, cause: str | None) -> tuple[Check, ...]:
 @cache
 def _tables(name: str) -> Mapping[str, str]:
     """Table -> its TOML. Parsing is slow, and a verdict needs one table of seventy."""
-    parts = _HEADER.split(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    parts = _HEADER.split(packaged(__package__, f"{name}.toml"))
     return dict(zip(parts[1::2], parts[2::2], strict=True))

@@ -6,14 +6,13 @@ A combination counts only if the report states every fact that it names, and one
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
-from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from distriage.base.texts import packaged_table
 from distriage.base.types import IssueReport
 from distriage.base.validation import Strict, field
 from distriage.facts.environment import EnvironmentFacts
@@ -107,10 +106,7 @@ def known_bad(
 @cache
 def combinations() -> Sequence[Combination]:
     """The packaged list."""
-    data: Mapping[str, list[object]] = tomllib.loads(
-        resources.files(__package__).joinpath("known_bad.toml").read_text(encoding="utf-8")
-    )
-    return [Combination.read(entry) for entry in data["combination"]]
+    return [Combination.read(entry) for entry in packaged_table(__package__, "known_bad.toml")["combination"]]
 
 
 def frameworks(packages: Mapping[str, str]) -> Mapping[str, str]:

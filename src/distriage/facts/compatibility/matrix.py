@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import csv
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from distriage.base.texts import packaged, packaged_table
 from distriage.facts.compatibility.requirements import PYTHON
 
 if TYPE_CHECKING:
@@ -238,7 +237,7 @@ def fits(version: Version | None, specifier: str, *, default: bool) -> bool:
 
 @cache
 def _table() -> Mapping[str, Sequence[Requirement]]:
-    text = resources.files(__package__).joinpath("matrix.csv").read_text(encoding="utf-8")
+    text = packaged(__package__, "matrix.csv")
     found: dict[str, list[Requirement]] = {}
     for row in csv.reader(text.splitlines()[1:]):
         found.setdefault(row[0], []).append(Requirement(*row))
@@ -248,5 +247,5 @@ def _table() -> Mapping[str, Sequence[Requirement]]:
 @cache
 def _capabilities() -> Mapping[str, str]:
     """Beginning of a GPU's name -> its compute capability."""
-    text = resources.files(__package__).joinpath("compute.toml").read_text(encoding="utf-8")
-    return {name: capability for capability, names in tomllib.loads(text).items() for name in names}
+    rows = packaged_table(__package__, "compute.toml")
+    return {name: capability for capability, names in rows.items() for name in names}

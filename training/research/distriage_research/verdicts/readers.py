@@ -12,8 +12,7 @@ from rich.progress import track
 
 from distriage.base.types import IssueReport, Mode
 from distriage.base.validation import Strict
-from distriage.second_reader.batch import batch_line, custom_id
-from distriage.second_reader.bulk import Asking, ask
+from distriage.second_reader.bulk import Asking, ask, batch_line, custom_id
 from distriage.second_reader.calibration import ReaderCalibration
 from distriage_training.corpus.records import Record
 from distriage_training.measure.evaluation import Applied
