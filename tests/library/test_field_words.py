@@ -26,12 +26,10 @@ def test_words_of_the_field_are_counted(text: str, found: tuple[int, int], why: 
     assert field_words(text) == found, why
 
 
-def test_a_listing_counts_for_the_field_though_the_model_does_not_read_it() -> None:
-    plain = prepare("Job dies", "It dies after an hour.")
+def test_a_listing_does_not_count_for_the_field() -> None:
     listing = "Collecting environment information...\nPyTorch version: 2.6.0\nIs CUDA available: True\n"
     listed = prepare("Job dies", f"It dies after an hour.\n\n```\n{listing}```")
-    assert plain.field_words == (0, 0) and listed.field_words[0] >= 1
-    assert plain == listed
+    assert listed.field_words == prepare("Job dies", "It dies after an hour.").field_words == (0, 0)
 
 
 def test_no_word_is_listed_twice() -> None:

@@ -195,7 +195,6 @@ UNMET = {
     "not-looked-up": "It fails|That class first appears in 0.7.0",
     "values-unshown": "It fails|32 heads must be divisible by 3",
     "tools-found": "It fails|Ninja is required",
-    "no-p2p": "It waits|in batch_isend_irecv",
     "ram-unmeasured": "It fails|I recorded the RAM",
     "pod-unread": "It ends|The pod was OOMKilled",
     "operands-unshown": "It fails|The size of tensor a (2) must match",
@@ -290,6 +289,10 @@ def test_what_is_not_there_is_not_seen(text: str, absent: str) -> None:
         "It blocks|We should fix this by skipping such requests.",
         "It blocks|The cause of the problem is aa91193.",
         "It blocks|The culprit is the last change of the sampler.",
+        "It is nan|A quick fix below gives 0.",
+        "It is idle|I figured the source of it and propose some modifications.",
+        "The state stays ALIVE|This is just for tracking.",
+        "Do not reset CUDA_VISIBLE_DEVICES in runner.py|It keeps users from choosing a card.",
     ],
 )
 def test_who_says_how_it_comes_about_explains_it(text: str) -> None:
@@ -302,6 +305,8 @@ def test_who_says_how_it_comes_about_explains_it(text: str) -> None:
         "It hangs|With `neat_packing: true` and `flash_attn: fa2` it hangs at step 1.",
         "It hangs|Any idea what might fix it? Nothing I tried would fix this.",
         "It crashes|No idea why, it worked since May.",
+        "Make fails for the extension|It ends in an error.",
+        "Do not reset the state|KeyError: 1\n```\nKeyError: 1\n```",
     ],
 )
 def test_who_does_not_know_explains_nothing(text: str) -> None:

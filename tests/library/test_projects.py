@@ -56,7 +56,7 @@ def test_a_framework_that_is_added_is_seen_everywhere(monkeypatch: pytest.Monkey
     at_home = read(IssueReport("Flock hangs", "`flockrun -n 8 train.py`, deepspeed 0.16.1", "acme/flock#7"))
     facts, situation = at_home.facts, at_home.situation
     assert (facts.framework, facts.framework_version, facts.launcher) == ("Flock", None, "flockrun")
-    assert (situation.library, situation.platform, situation.torch) == ("PyTorch", Platform.NPU, True)
+    assert (situation.library, situation.platform) == ("PyTorch", Platform.NPU)
     asked = [question.question for question in missing_facts(facts, has_error=True, situation=situation)]
     assert "Which version (or commit) of Flock is in use?" in asked
 

@@ -14,7 +14,7 @@ ALL = EnvironmentFacts(
     "DeepSpeed", "0.14.2", "2.3.0", "3.10", "12.1", "2.20.5", "550.54", "A100", 16, 8, 2, "Ubuntu 22.04", "torchrun"
 )
 NONE = EnvironmentFacts(framework="DeepSpeed")
-SPOKEN_OF = Situation(library="PyTorch", subjects=frozenset({"device", "cuda", "nccl", "error", "pytorch"}))
+SPOKEN_OF = Situation(library="PyTorch", subjects=frozenset({"device", "cuda", "nccl", "error"}))
 
 
 TAXONOMY = default_taxonomy()
@@ -35,10 +35,10 @@ def asked(
         ({"stage": "inference"}, ""),
         ({"stage": "build-import"}, "cuda"),
         ({"stage": "communication-setup"}, "launcher"),
-        ({"stage": "build-import", "symptom": "import-failure"}, "torch"),
+        ({"stage": "build-import", "symptom": "import-failure"}, ""),
         ({"symptom": "install-failure"}, "cuda"),
         ({"symptom": "native-crash"}, "cuda"),
-        ({"symptom": "setup-hang"}, "launcher torch"),
+        ({"symptom": "setup-hang"}, "launcher"),
         ({"symptom": "launch-failure"}, "launcher"),
         ({"symptom": "low-throughput"}, ""),
         ({"symptom": "incorrect-output"}, ""),

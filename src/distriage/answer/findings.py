@@ -45,6 +45,7 @@ _ATTACHED = re.compile(
     r"attach(?:ed|ing)(?: (?!(?:and|but|to|with|debugger|gdb|profiler)\b)\w{1,20}){0,4} (?:log|trace|stack|output)"
     r"|(?<!\w)(?:log|trace|output|error)s?(?: [a-z]{2,12}){0,6} attached"
 )
+_SIGNAL = re.compile(r"\bSIG[A-Z]{2,5}\b|\bsignal \d|\bexit ?codes? -?\d", re.I)
 _STACKS = ("py-spy", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
 _NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
 
@@ -167,7 +168,7 @@ class Findings:
         read = self.read
         if (hangs and any_of(_STACKS, folded(read.report.body))) or _attaches(read):
             return True
-        if quotes_exception(read.input.title):
+        if quotes_exception(read.input.title) or _SIGNAL.search(read.report.title):
             return True
         roles = {line.role for segment in read.segments.all for line in segment.lines}
         if hangs:  # the line "it hangs" does not count

@@ -33,10 +33,9 @@ _HANGING: Final = "What are the last lines of each process's log, and what does 
 _HANGING_ALONE: Final = "What are the last lines of its log, and what does {} show?"
 _HANGING_LOGGED: Final = "What does {} show for each process while it waits?"
 _FAILED_BUILD: Final = frozenset(("extension-load", "error", "compiler-silent"))
-_OF_STACK: Final = frozenset(("hang", "build", "install"))  # meanings: any part of the software may be at fault
 _OWN: Final = frozenset(("model-data",))  # families of causes
-_A_LOG = 8  # lines; a longer one is there
 _COMPILING: Final = "Which are the compiler's first lines with `error:`? The message only says that the build failed."
+_BACKTRACE: Final = "Which frames does `gdb -batch -ex run -ex bt --args COMMAND` show where it crashes?"
 _STACKS: Final = "`py-spy dump --pid PID`"
 _NATIVE_STACKS: Final = "`gdb -p PID -batch -ex 'thread apply all bt'`"
 # A program with an option, between back-ticks; or a line that starts one.
@@ -45,6 +44,7 @@ _INLINE_COMMAND: Final = re.compile(
     r"|(?m:^[ >$]{0,4}(?:sudo )?(?:python3?|bash|sh|torchrun|mpirun|srun|deepspeed|accelerate|ray|docker|\./)"
     r"[ \w][^\n]{3})"
 )
+_STARTS_PROCESSES: Final = re.compile(r"\bmultiprocessing as mp\b|\bmp\.(?:spawn|Process)\(|\bProcess\(target=")
 # A message between quotes, behind the word that announces it.
 QUOTED_ERROR: Final = re.compile(
     r"(?i:error|exception|raises?|fails with|crash\w{0,3} with|says?)\W{1,4}[\"“`'][^\"”`'\n]{20}"
@@ -92,13 +92,7 @@ def missing_facts(
     moot = own or (not thin and (situation.explained or "hypothetical" in seen))
     missing = [version] if version and not moot else []
     if shown is not None and not told:
-        missing += [
-            fact
-            for fact in shown.asks_for
-            if fact not in {version, *stated} and _concerns(fact, facts, likely, situation)
-        ]
-    if missing[:1] == ["framework_version"] and means.isdisjoint(_OF_STACK):
-        missing = [fact for fact in missing if fact != "torch"]  # its own release comes first
+        missing += [fact for fact in shown.asks_for if fact not in stated and _concerns(fact, facts, likely, situation)]
     waits_or_fails = hangs or "error" in situation.subjects
     alien = hangs and "alien-process" in seen  # nothing to take the stacks of
     unshown = waits_or_fails and not (has_error or told or alien) and "goes-on" not in means
@@ -122,6 +116,8 @@ def _shows_command(segments: Segments, *, serving: bool) -> bool:
     """Whether a report shows how the failing program is started, of a server the script that starts it."""
     if segments.of(Kind.COMMAND) or (serving and segments.of(Kind.SOURCE)):
         return True
+    if any(_STARTS_PROCESSES.search(segment.text) for segment in segments.of(Kind.SOURCE, Kind.PROSE, Kind.FORM)):
+        return True
     return any(_INLINE_COMMAND.search(segment.text) for segment in segments.of(Kind.TITLE, Kind.PROSE, Kind.FORM))
 
 
@@ -133,11 +129,13 @@ def _about_error(symptom: Label | None, situation: Situation, segments: Segments
         return "What does the log of the process that ended first say? Here the others only notice that it is gone."
     if symptom is not None and "hang" in symptom.means:
         stacks = _NATIVE_STACKS if "native" in situation.seen else _STACKS
-        logged = sum(len(segment.lines) for segment in segments.of(Kind.LOG)) > _A_LOG
+        logged = segments.of(Kind.LOG, Kind.TRACEBACK)
         asked = _HANGING_ALONE if situation.one_process else _HANGING_LOGGED if logged else _HANGING
         return asked.format(stacks)
     if situation.seen >= _FAILED_BUILD:
         return _COMPILING
+    if "segfault" in situation.seen:
+        return _BACKTRACE
     if thin and symptom is None and "error" not in situation.subjects:
         return _HAPPENS
     return _QUESTIONS["error"]
@@ -169,17 +167,10 @@ def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], s
     subjects, seen = situation.subjects, situation.seen
     means = meanings(likely.values())
     image = "container" in subjects and "build" in means  # it tells
-    if fact == "torch":
-        return (
-            facts.framework in projects().all.keys() - {PYTORCH, *projects().parts}
-            and situation.torch
-            and not situation.serving
-            and not (image or seen & {"pair", "store-barrier"})  # a server runs with one release only
-            and ("install" not in means or "pytorch" in subjects)
-        )
-    # No kernel failed: a check of its own, or an index.
-    checked = seen & {"index-range", "wants-release", "link-fails"} or ("abort" in seen and "kernel-fault" not in seen)
     if fact == "cuda":
+        # No kernel failed: a check of its own, or an index.
+        checked = bool(seen & {"index-range", "wants-release", "link-fails"})
+        checked |= "abort" in seen and "kernel-fault" not in seen
         return "cuda" in subjects and not (image or checked) and facts.rocm is None
     alone = (DISTRIBUTED in likely and likely[DISTRIBUTED].id == "false") or seen & {"pickling", "alone"}
     return (

@@ -153,12 +153,13 @@ _PER_NODE_BEFORE = re.compile(
 )
 _PER_NODE_BEFORE_CHARS = 24  # at most
 _MOST_ON_A_NODE = 16  # more are those of a cluster
-_SINGLE = ("single ", "single-", "one ", "one-")
 _SINGLE_GPU = re.compile(
     r"单[卡张]|(?<!least )(?<!than )(?<!not fit )(?<!n't fit )(?<!fit on )(?<!fit in )(?<!fit into )"
     r"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
     rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
 )
+_SEVERAL_SAID = re.compile(r"(?<![\w-])gpus\b(?!\s?[=:])|multi[- ]?gpu")
+_ONE_VISIBLE = re.compile(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\d])")
 _WORKS_BEHIND = re.compile(r"[^\n.;]{0,40}?\b(?:was|ran) (?:fine|ok|good)\b")  # and the others do not
 _SEVERAL_GPUS = re.compile(r"gpus\b|multi[- ]?gpu|[多几]卡")  # with one card it works, with several it does not
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
@@ -200,15 +201,14 @@ def count_gpus(
         )
         started += [(match["list"].count(",") + 1, match.start()) for match in lists]
         per_node += started
-        options = numbers_at(_OPTION, words, _OPTIONS)
-        total += options
-        asked = most([*started, *options], 100_000)
-        fewer = said is not None and asked is not None and asked[0] < said[0]
         processes = numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
+        times = max([number for number, _ in processes], default=1)
+        options = numbers_at(_OPTION, words, _OPTIONS)
+        options += [(n * times, place) for n, place in numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)]
+        asked = most([*started, *options], 100_000)
+        fewer = asked is not None and (asked[0] < said[0] if said else asked[0] == 1 and _is_one_of_several(words))
         total += processes if processes and (on_gpus or (on_gpus is None and _OF_GPUS.search(words))) else []
-        per_process = numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)
-        total += [(count * max([number for number, _ in processes], default=1), place) for count, place in per_process]
-        total += _grids(words)
+        total += [*options, *_grids(words)]
         total += [
             (number_of(match), match.start())
             for match in matches_at(_GPUS_OPTION, words, places(("gpus",), words))
@@ -221,12 +221,17 @@ def count_gpus(
                     counts = per_node if _is_per_node(words, match) else total
                     counts.append((number_of(match), match.start()))
     if not any(count for count, _ in (*per_node, *total)):
-        single = first_at(_SINGLE_GPU, words, places((*_SINGLE, "单"), words))
+        single = first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
         if single and not _SEVERAL_GPUS.search(words) and not _WORKS_BEHIND.match(words, single.end()):
             return (1, single.start()), None, False
         none = first_at(_NO_GPUS, words, places(("gpus",), words))
         return ((0, none.start()) if none else None), None, False
     return most(total, 100_000), most(per_node, 100), fewer
+
+
+def _is_one_of_several(words: str) -> bool:
+    """Whether a text with processes of one GPU each has several of them, perhaps one after the other."""
+    return len(set(_ONE_VISIBLE.findall(words))) > 1 or _SEVERAL_SAID.search(words) is not None
 
 
 def counts_gpus(text: str) -> bool:

@@ -256,7 +256,7 @@ def _counted(
         counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))
     if nodes and nodes[0] == 1 and total and not per_node:
         counts["gpus_per_node"] = counts["gpu_count"]
-    if fewer and times == 1 and not several:
+    if (fewer and times == 1 and not several) or 0 < counts.get("gpu_count", (0,))[0] < times:
         counts.pop("gpu_count", None)
     if listed := listed_gpus(text):  # a job may use only some of them
         source = text.source(listed[1])

@@ -29,10 +29,11 @@ _IN_TITLE = re.compile(
     re.I,
 )
 _USED = (
-    ("using", "upgrad", "between", "running v", "version ", "update ", "release "),
+    ("using", "upgrad", "between", "running v", "version ", "update ", "release ", "since ", "in v"),
     re.compile(
         r"(?:(?:using|running(?=\sv)|upgrad(?:ed|ing)(?:\sfrom\sv?\d[\d.]{1,12})?\sto)\sv?"
-        rf"{_THREE_NUMBERS}|update\s(?:from\s)?v?\d[\d.]{{1,12}}\s?(?:->|→|to)\sv?(?=\d+\.\d)|(?<=\n)release\s(?=\d+\.\d)|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?|(?<=with\s)version\s(?=\d+\.\d)){VERSION}(?![\w.]?\d)(?!\w)",
+        rf"{_THREE_NUMBERS}|update\s(?:from\s)?v?\d[\d.]{{1,12}}\s?(?:->|→|to)\sv?(?=\d+\.\d)|(?<=\n)release\s(?=\d+\.\d)"
+        rf"|since\s(?:v(?=\d)|{_THREE_NUMBERS})|in\sv{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?|(?<=with\s)version\s(?=\d+\.\d)){VERSION}(?![\w.]?\d)(?!\w)",
         re.I,
     ),
 )
@@ -44,6 +45,10 @@ _FIELD = (  # of a form: the text below "Version" or "Which version do you use?"
         rf"\??[ \t]?[:\n]\s{{0,4}}[`*v]{{0,3}}{VERSION}",
         re.I,
     ),
+)
+# The label of a form's line; for an unknown product "OpenPAI version: v0.11.0" is PAI's.
+_OWN_LABEL = re.compile(
+    rf"(?:^|\n)[\s*-]{{0,6}}(?P<name>[A-Za-z][\w -]{{2,30}}?)[ ]version\*{{0,2}}\s?[:=]\s{{0,3}}v?{VERSION}", re.I
 )
 _CHECKED_OUT = (
     ("git c", "branch v"),
@@ -72,7 +77,10 @@ _COMMIT = re.compile(
     re.I,
 )
 
-_FINE_UNDER = re.compile(r"\b(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through) `?\Z")  # another launcher
+_FINE_UNDER = re.compile(
+    r"\b(?:(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through)|not|without|instead of|rather than"
+    r"|not (?:use|using|via|with|by)) `?\Z"
+)  # another launcher
 _FINE_UNDER_CHARS = 24  # at most
 
 
@@ -163,7 +171,7 @@ def versions_of_framework(framework: str, passage: Passage, tracker: Tracker, *,
     if not versions and framework not in projects().parts and not labelled:
         versions = _commits(passage, named)
     if not versions and at_home and not labelled:
-        versions = nameless_versions(passage) or _branches(passage, spellings)
+        versions = nameless_versions(passage) or _labelled(passage, spellings) or _branches(passage, spellings)
     return versions
 
 
@@ -181,6 +189,17 @@ def nameless_versions(passage: Passage) -> Versions:
     for starts, pattern in (_FIELD, _USED, _CHECKED_OUT):
         found = found or versions_at(pattern, passage, places(starts, passage.words))
     return found
+
+
+def _labelled(passage: Passage, spellings: Sequence[str]) -> Versions:
+    """The version of a line whose label ends in the product's name, however that is spelled."""
+    called = tuple(_letters(one) for one in spellings if len(one) > 2)
+    found = [one for one in _OWN_LABEL.finditer(passage.text) if called and _letters(one["name"]).endswith(called)]
+    return Versions({one["v"]: passage.source(one.start("v")) for one in found})
+
+
+def _letters(name: str) -> str:
+    return re.sub("[-_ ]", "", name.lower())
 
 
 def _meant(in_title: Sequence[str], everywhere: Sequence[str]) -> str:

@@ -43,7 +43,7 @@ _CUDA = re.compile(
     rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit"
     rf"|(?<=pytorch-)cuda(?==)|{NAME_BEFORE}cuda_(?=\d\d?\.\d\.r\d)"
     rf"|(?:{NAME_BEFORE}(?<!\+)|(?<=\d\.\d-))cuda(?:/cudnn)?(?: version)?){_SHORT_GAP}(?!\d+\.\d+\.\d+\.\d){VERSION}"
-    r"|[+/-]cu(?P<tag>\d{3})\b|-cu(?P<digits>[789]\d)\b",
+    r"|[+/_-]cu(?P<tag>\d{3})\b|-cu(?P<digits>[789]\d)\b",
     re.I,
 )
 # Without a point: "CUDA 9", "CUDA/cuDNN version: 10"; not "CUDA 8 GPUs". The first release read so is 7, the last 13.
@@ -136,7 +136,7 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
     if not tags and "cu" not in words and "nvcc" not in words:
         return NO_VERSIONS, NO_VERSIONS
     built = Versions({f"{tag[1]}.{tag[2]}": source for tag, source in tags.items()}) or at(_CUDA_OF_TORCH, "cuda used")
-    starts = ("cuda", "+cu", "-cu", "/cu")
+    starts = ("cuda", "+cu", "-cu", "_cu", "/cu")
     stated, toolkit = at(_CUDA, *starts) or at(_CUDA_OF_SUFFIX, "+cuda"), at(_TOOLKIT, *_TOOLKIT_STARTS)
     if built:
         same = tuple(f"{version}." for version in built.in_use)

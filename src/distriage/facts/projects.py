@@ -163,6 +163,10 @@ def read_projects(text: str) -> Projects:
     return Projects({name: Project.read({"name": name, **entry}) for name, entry in tomllib.loads(text).items()})
 
 
+# Of repositories that are called by their owner's name.
+_NO_NAMES = frozenset({"client", "website", "docs", "examples", "server", "core", "sdk", "community", "main", "code"})
+
+
 @lru_cache(maxsize=1000)
 def _tracker(known: Projects, repository: str, written: str) -> Tracker:
     last = repository.rpartition("/")[2]
@@ -170,6 +174,8 @@ def _tracker(known: Projects, repository: str, written: str) -> Tracker:
     if project is not None:
         called = (one.rpartition("/")[2] for one in project.repositories)
         return Tracker(project.name, project, _spellings([*project.names, *project.at_home, *called]))
+    if last in _NO_NAMES:
+        last, written = repository.partition("/")[0], written.partition("/")[0]
     return Tracker(written.rpartition("/")[2], None, _spellings([last])) if len(last) >= _LEAST_NAME else Tracker()
 
 

@@ -81,6 +81,8 @@ _NAMELESS_RELEASE = re.compile(
     r"(?<![\w-])(?:release|update|upgrad(?:e|ed|ing)|image|tag|branch)(?: (?:from|to|of|with|tag|version))?"
     r"[ :=`]{1,3}v?\d{1,2}\.[\dx]"
 )
+_VERSION_FIELD = re.compile(r"\W*(?:[\w.-]{1,30} ){0,3}(?:versions?|release|commit|build)(?:[ /(].{0,60})?\W*")
+_FILLED = re.compile(r"\d|\b(?:main|master|nightly|latest)\b", re.I)
 # The choices of a form: "(TensorFlow, Keras, PyTorch, MXNet)", "(Python version, TensorFlow version, OS)".
 _CHOICES = r"\((?=[^()\d\n]{0,99},)[^()\d\n]{0,60}tensorflow[^()\d\n]{0,60}\)"
 # A Python environment named like a library, which says nothing about the job: before a prompt, or as AWS names them.
@@ -113,11 +115,6 @@ class Situation:
     explained: bool = False
     seen: frozenset[str] = frozenset()
     subjects: frozenset[str] = frozenset()
-
-    @property
-    def torch(self) -> bool:
-        """Whether it computes with PyTorch."""
-        return self.library == PYTORCH
 
     def at(self, means: Set[str], *, several: bool | None) -> Situation:
         """The situation, completed with labels that are sure enough to act on.
@@ -172,7 +169,7 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
         stated |= {"torch", "cuda", "nccl"}
     if version_stated:
         stated.add("torch")
-    if facts.framework_version is None and _says_release(facts.framework, own):
+    if facts.framework_version is None and (_says_release(facts.framework, own) or _answers_version(segments)):
         stated.add("framework_version")
     return Situation(
         platform,
@@ -243,6 +240,14 @@ def _states_version(library: str, words: str) -> bool:
     called = "|".join(map(re.escape, spellings))
     version = re.compile(rf"(?<!\w)(?:{called})(?:[-_][cg]pu)?{_LIBRARY_GAP}")
     return first_at(version, words, places(spellings, words)) is not None
+
+
+def _answers_version(segments: Segments) -> bool:
+    """Whether the form's field for the version is filled, however it is written."""
+    return any(
+        _VERSION_FIELD.fullmatch(folded(heading)) and _FILLED.search(answer)
+        for heading, answer in segments.answers.items()
+    )
 
 
 def _says_release(framework: str | None, own: str) -> bool:

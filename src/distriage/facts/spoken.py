@@ -39,13 +39,6 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
         re.compile(r"notebook|jupyter|colab|(?<!dgx[ _-])spark"),  # a DGX Spark is a machine
     ),
     "container": (("docker",), None),
-    "pytorch": (  # or native code that may need it
-        ("torch", "pytorch", "cuda", "undefined symbol", ".so"),
-        re.compile(
-            r"torch(?:(?<![\w/.]torch)|(?<=packages/torch))(?![ _-]?lightning|\w)|pytorch(?![ _-]?lightning)|cuda"
-            r"|undefined symbol|\.so(?!\w)"
-        ),
-    ),
     "error": (
         (
             *(
@@ -94,7 +87,8 @@ _BRANCH_ALONE = re.compile(r"(?:\A|\n)(?:main|master|nightly)(?:,[^\n]{0,30})?[ 
 _NO_ERROR = (
     ("silent", "no ", "without ", "n't ", "not "),
     re.compile(
-        r"silent|(?:(?<!\w)no|without)(?: any| an)?(?: warnings?(?: or|,))? (?:error|exception|traceback)"
+        r"silent|(?:(?<!\w)no|without)(?: any| an)?(?: further| other| more)?(?: warnings?(?: or|,))?"
+        r" (?:error|exception|traceback)"
         r"|not? any error|n[o']t (?:raise|throw|fail)"
     ),
 )

@@ -54,7 +54,8 @@ _LINE_STARTS = (
     "operating system",
     "what operating system",
 )
-_NOTHING = frozenset({"dockerfile", "docker", "n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})
+_CONTAINER = re.compile(r"docker|\b(?:image|container)\b", re.I)  # which is no system
+_NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})
 _BEFORE = frozenset({"", "Host", "Host Machine", "My", "Server"})  # of a line's label
 _MOST_WORDS = 6  # of a name; more are prose
 _WINDOWS = re.compile(r"\AWin ?(?=\d|\Z)", re.I)
@@ -88,6 +89,8 @@ def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
         if len(value.split()) <= _MOST_WORDS and value.lower() not in _NOTHING - {"linux"}:
             end = text.find("\n", match.end())
             named = _NAMED.search(text, match.start("v"), end if end >= 0 else len(text))
+            if named is None and _CONTAINER.search(value):
+                continue
             return _written(named["v"] if named else value), match.start()
     return None
 

@@ -11,8 +11,8 @@ from distriage.facts.scanning import Passage, Source, before_on_line, matches_at
 
 # An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0, and `0.4.6-cu124` is 0.4.6. Each text is read in one way only: the second
 # suffix begins with a sign.
-_SUFFIX = r"(?:rc|dev|post|a|b|cu|cpu|git|rocm|xpu)[\w.]*"
-_FACTOR = r"(?!\d{0,2}x(?!\w))"  # 2.5x, or any 2.5
+_SUFFIX = r"(?:rc|dev|post|a|b(?=\d|eta)|cu|cpu|git|rocm|xpu)[\w.]*"
+_FACTOR = r"(?!\d{0,2}[xB](?!\w))"  # 2.5x, or any 2.5; a model of 1.8B
 VERSION = rf"(?P<v>\d+\.\d+(?:\.\d+){{0,2}}(?:(?!-cu)[-+.]?{_SUFFIX}(?:(?!-cu)[-+]{_SUFFIX})*)?){_FACTOR}"
 NAME_BEFORE = r"(?:(?<![A-Za-z0-9_./-])|(?<=-----))"  # MXNet's listing begins a part with a rule
 NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version, "torch2" is a name

@@ -65,7 +65,8 @@ class ModelInput:
         prose: The rest of the cleaned body, folded.
         filed: Title and body nearly as filed, the middle of a long body cut out: without listings of the environment
             and additions of launchers, collectors and forms. The sparse features read it beside the cleaned parts.
-        field_words: Words of the field in all that was filed, listings too; see `recipe.field.field_words`.
+        field_words: Words of the field in all that was filed but listings, which any project's form may ask for; see
+            `recipe.field.field_words`.
     """
 
     title: str
@@ -123,8 +124,10 @@ def model_input(report: Segments) -> ModelInput:
     shown = set(errors)
     once = (line[MAX_ERROR_LINE_CHARS:] if line[:MAX_ERROR_LINE_CHARS] in shown else line for line in prose)
     rest = "\n".join(line for line in once if line)
-    everything = "\n".join([report.title, *(line.text for segment in report.all for line in segment.lines)])
-    return ModelInput(title, errors, rest[:MAX_TEXT_CHARS], _filed(report), field_words(everything))
+    said = [line.text for one in report.all if one.kind is not Kind.LISTING for line in one.lines]
+    return ModelInput(
+        title, errors, rest[:MAX_TEXT_CHARS], _filed(report), field_words("\n".join([report.title, *said]))
+    )
 
 
 def _kept(report: Segments) -> list[_Read]:
