@@ -105,3 +105,27 @@ def test_what_is_likely_the_same_says_so_and_only_the_web_is_linked() -> None:
     first, _ = items(replace(index, issues=chain))
     said = 'a duplicate of <a href="https://x.org/2" rel="noreferrer noopener external"><bdi>o/r#2</bdi></a>, closed; '
     assert f"{said}probably fixed in 2.0; possible regression, as the report states a newer version" in first
+
+
+def test_open_issues_of_one_cause_are_gathered_on_a_page(keyword_classifier: Classifier, tmp_path: Path) -> None:
+    none = (np.zeros(0, np.int32), np.zeros(0, np.float32))
+    known = [
+        PastIssue(f"owner/repo#{number}", f"<b> {number}", f"https://x.org/{number}", state, "", 1e9, signature="ab")
+        for number, state in ((1, "open"), (2, "closed"), (3, "open"))
+    ]
+    issues = [*known, replace(known[0], id="owner/repo#4", version="2.1\u202e", reactions=7)]
+    make_index(issues, [none] * 4, [np.ones(2, np.float32)] * 4, "toy").save(tmp_path / "owner--repo.npz")
+    with queue(keyword_classifier, tmp_path, past=str(tmp_path)) as site, visitor(site) as client:
+        site.add(4, "It hangs", "It hangs.")
+        log_in(client)
+        assert '<a href="/queue/owner/repo/clusters">Clusters</a>' in client.get("/queue?repository=owner/repo").text
+        assert "/clusters" not in client.get("/queue").text  # several repositories
+        page = client.get("/queue/owner/repo/clusters").text
+        assert "&lt;b&gt; 1" in page and "<b> 1" not in page and "\u202e" not in page
+        assert "<span>3 open</span> <span>1 closed</span>" in page and "<span>7 reactions</span>" in page
+        address = "/queue?search=owner/repo%234"
+        assert f'<a href="{address}">#4</a>' in page and "#2</a>" not in page
+        assert client.get(address, follow_redirects=True).url.path == "/queue/owner/repo/4"
+        assert client.get("/queue/no/such/clusters").status_code == 404
+        make_index(issues[:2], [none] * 2, [np.ones(2, np.float32)] * 2, "toy").save(tmp_path / "owner--repo.npz")
+        assert "No two open issues" in client.get("/queue/owner/repo/clusters").text

@@ -143,3 +143,33 @@ def test_what_is_no_source_is_refused_in_one_line(
     assert done.code == 2
     assert_one_line(done, message)
     assert not (tmp_path / "out").exists()
+
+
+def test_open_failures_of_one_cause_are_in_a_table(command: Command, shipped_bundle: Path, tmp_path: Path) -> None:
+    body = "```\nShardError: rank {} lost its shard of the optimizer\n```\nvLLM 0.8.5 on two nodes with NCCL."
+    rows = [
+        {
+            "id": f"vllm-project/vllm#{number}",
+            "title": "Training crashes with ShardError",
+            "body": body.format(number),
+            "created": f"2024-05-0{number}",
+            "state": state,
+            "reactions": number,
+        }
+        for number, state in ((1, "open"), (2, "closed"), (3, "open"), (4, ""))
+    ]
+    rows.append({"title": "It hangs"})
+    file = write_lines(tmp_path / "reports.jsonl", rows)
+    done = command("study", "report", file, "--output", tmp_path / "out", "--model", shipped_bundle)
+    assert done.code == 0, done.err
+    (row,) = table(tmp_path / "out", "clusters")
+    assert row == {
+        "issues": "vllm-project/vllm#1 vllm-project/vllm#3 vllm-project/vllm#4",
+        "title of the oldest": "Training crashes with ShardError",
+        "open": "3",
+        "closed": "1",
+        "reactions": "8",
+        "latest version": "0.8",
+        "first": "2024-05-01",
+        "last": "2024-05-04",
+    }

@@ -163,7 +163,8 @@ def _parts(rows: list[PastRow]) -> tuple[list[PastIssue], list[Features], list[F
             continue
         reference = f"{row.repository}#{row.number}"
         told = (row.title, row.url, row.state, row.closed_by, row.filed_at, row.github_id)
-        issues.append(PastIssue(reference, *told, row.closed_at, row.milestone, row.version, row.reactions))
+        more = (row.closed_at, row.milestone, row.version, row.reactions, row.signature)
+        issues.append(PastIssue(reference, *told, *more))
         counted, vector = unpack(row.fingerprint)
         features.append(counted)
         vectors.append(vector)

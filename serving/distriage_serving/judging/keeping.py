@@ -34,11 +34,11 @@ def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str, github_
     past = PastIssue(report.id, title, issue.url, issue.state, "", issue.created_at, github_id)
     row = _row(issue.reference, past, issue.updated_at, report)
     if store.past_digests(issue.repository, issue.number).get(issue.number) == row.digest:
-        told = {"version": query.version}
+        told = {"version": query.version, "signature": query.signature}
         state = PastState(issue.reference, issue.state, issue.updated_at, more=told)
         store.set_past_states(state)
         return
-    row.fingerprint, row.version = pack(query), query.version
+    row.fingerprint, row.version, row.signature = pack(query), query.version, query.signature
     store.put_past(model, row)
 
 
@@ -78,7 +78,7 @@ def keep_all(
         read = fingerprints([report for _, report in new], classifier)
         for (row, _), one in zip(new, read, strict=True):
             row.fingerprint = pack(PastQuery(one.features, one.vector))
-            row.version = one.version
+            row.version, row.signature = one.version, one.signature
         store.put_past(model, *(row for row, _ in new))
         yield len(states) + len(new), len(new)
     gone = sorted(before.keys() - seen)

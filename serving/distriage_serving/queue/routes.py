@@ -88,6 +88,8 @@ def _list_page(visit: Visit, request: Request) -> Response:
     keys = [(issue.repository, issue.number) for issue, _ in page.items]
     narrowed = filters.chosen.keys() - {"order", "search"}
     reviews, refused = visit.store.reviews_of(keys), visit.store.refused_acts(keys)
+    visible = [filters.chosen["repository"]] if "repository" in filters.chosen else [*visit.repositories()]
+    gathered = len(visible) == 1 and visit.engine.past.has(visible[0])
     return show(
         "list.html",
         visit.session,
@@ -126,6 +128,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
         ],
         place=place,
         more=list_href(filters.query, {"after": page.next}) if page.next else None,
+        clusters=f"/queue/{visible[0]}/clusters" if gathered else None,
         left=int(left) if (left := query.get("left", "")).isascii() and left.isdigit() and len(left) < 5 else 0,
     )
 

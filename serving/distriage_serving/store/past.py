@@ -45,7 +45,7 @@ class PastRow(Base):
         fingerprint: From `distriage.past.packed`; None if the issue is gone.
         revision: The repository's at the row's last change; filled in by the store.
         github_id: GitHub's own; 0 if unknown.
-        closed_at, milestone, version, reactions: As of `PastIssue`.
+        closed_at, milestone, version, reactions, signature: As of `PastIssue`.
     """
 
     __tablename__ = "past_issues"
@@ -67,6 +67,7 @@ class PastRow(Base):
     milestone: Mapped[str] = mapped_column(default="")
     version: Mapped[str] = mapped_column(default="")
     reactions: Mapped[int] = mapped_column(default=0)
+    signature: Mapped[str] = mapped_column(default="")
 
 
 @dataclass(frozen=True, slots=True)

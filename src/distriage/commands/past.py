@@ -100,6 +100,28 @@ def find_(
         typer.echo("No past issue is near.")
 
 
+@past_app.command("clusters")
+def clusters_(
+    index: Annotated[Path, typer.Argument(metavar="INDEX", help="Index written by `past index`.")],
+    json_: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Gather open issues of one cause: with the same error, raised at the same place, in reports that are alike."""
+    from distriage.base.terminal import printable
+    from distriage.past.clusters import clusters
+    from distriage.past.index import load_index
+
+    past = load_index(index)
+    found = clusters(past.issues, past.vectors)
+    if json_:
+        typer.echo(json.dumps([one.as_json for one in found], indent=2))
+        return
+    for one in found:
+        numbers = ", ".join(f"#{issue.number}" for issue in one.open)
+        typer.echo(printable(f"{len(one.open)} open, {len(one.closed)} closed  {numbers}  {one.open[0].title}"))
+    if not found:
+        typer.echo("No two open issues have the same error and are alike.")
+
+
 def _as_json(match: Match, same: LikelyDuplicate | None) -> dict[str, object]:
     issue = match.issue
     return {

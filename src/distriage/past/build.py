@@ -12,23 +12,32 @@ from distriage.classifier import Classifier
 from distriage.engine.spread import spread
 from distriage.past.index import PastIndex, PastQuery, make_index
 from distriage.past.issue import PastIssue
+from distriage.past.signature import signature_of
 from distriage.past.words import Features, Floats, features_of
 from distriage.reading.report import read_unchecked
 
 
 class Fingerprint(NamedTuple):
-    """What the index keeps of a report: from `features_of`, the encoder's vector, `ReadReport.product_version`."""
+    """What the index keeps of a report.
+
+    Attributes:
+        features: From `features_of`.
+        vector: The encoder's.
+        version: `ReadReport.product_version`.
+        signature: From `signature_of`.
+    """
 
     features: Features
     vector: Floats
     version: str = ""
+    signature: str = ""
 
 
 def _fingerprints_of(classifier: Classifier, reports: Sequence[IssueReport]) -> list[Fingerprint]:
     read = [read_unchecked(report) for report in reports]
     predictions = classifier.predict_inputs([one.input for one in read])
     return [
-        Fingerprint(features_of(one.input), prediction.vector, one.product_version)
+        Fingerprint(features_of(one.input), prediction.vector, one.product_version, signature_of(one.segments))
         for one, prediction in zip(read, predictions, strict=True)
     ]
 
@@ -41,8 +50,8 @@ def query_of(findings: Findings, filed_at: float = 0.0) -> PastQuery:
     """
     read, vector = findings.read, findings.prediction.vector
     report, releases = read.report, findings.releases
-    stated = read.product_version
-    return PastQuery(features_of(read.input), vector, report.id, filed_at, report.title, stated, releases)
+    said = (read.product_version, signature_of(read.segments))
+    return PastQuery(features_of(read.input), vector, report.id, filed_at, report.title, *said, releases)
 
 
 def build_index(
@@ -62,7 +71,10 @@ def build_index(
     items = list(found.values())
     known = list(fingerprints([report for _, report in items], classifier, workers))
     return make_index(
-        [replace(issue, version=issue.version or one.version) for (issue, _), one in zip(items, known, strict=True)],
+        [
+            replace(issue, version=issue.version or one.version, signature=one.signature)
+            for (issue, _), one in zip(items, known, strict=True)
+        ],
         [one.features for one in known],
         [one.vector for one in known],
         classifier.bundle.manifest.name,

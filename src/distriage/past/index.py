@@ -57,8 +57,7 @@ class PastQuery:
         vector: The encoder's; may be empty.
         id: `owner/repo#12`, or anything else if it is not an issue yet.
         filed_at: Unix time in seconds; 0: after all that are indexed.
-        title: As filed.
-        version: As in `PastIssue`.
+        title, version, signature: As in `PastIssue`.
         releases: Of its repository, as far as known.
     """
 
@@ -68,6 +67,7 @@ class PastQuery:
     filed_at: float = 0.0
     title: str = ""
     version: str = ""
+    signature: str = ""
     releases: Sequence[Release] = ()
 
 

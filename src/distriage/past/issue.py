@@ -43,6 +43,7 @@ class PastIssue:
         milestone: Its title, or empty.
         version: Of the product in whose tracker it is, as it states it, or empty.
         reactions: How many; 0 if unknown.
+        signature: From `signature_of`.
     """
 
     id: str
@@ -56,6 +57,7 @@ class PastIssue:
     milestone: str = ""
     version: str = ""
     reactions: int = 0
+    signature: str = ""
 
     @property
     def original(self) -> str:

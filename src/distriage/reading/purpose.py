@@ -3,109 +3,48 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Final
 
-from distriage.base.texts import folded
+from distriage.base.texts import folded, packaged_table
 from distriage.facts.scanning import any_of, matches_at, places, stands_before
 from distriage.segments import Kind, Segments
 from distriage.segments.roles import names_failure, quotes_exception, vocabulary
 
 # A reporter who says how to fix the code.
-_MENDS = (
-    (
-        *("should", "fix ", "culprit", "root cause", "introduced "),
-        *("causing it to", "probably needs to", "like it needs to"),
-    ),
-    re.compile(
-        r"should (?:probably |gracefully |explicitly |also )?"
-        r"(?:fix|handle|skip|throw|raise|allow|state|check|pass on|be (?:removed|replaced|changed|renamed))(?![\w?])"
-        r"|(?:fix (?:is|would be|should be)|culprit is|root cause is)\b"
-        r"(?! (?:still |yet |much |very |highly |really )?"
-        r"(?:not\b|un(?:known|clear|certain)|open\b|hard\b|great|nice|good|appreciated|welcome|helpful|needed)"
-        r"|\s?[.,;?!]|\s?\Z)"
-        r"|causing it to |introduced (?:in|by) (?:#\d|pr |commit)|(?:probably|like it) needs to "
-    ),
+_MENDS = re.compile(
+    r"should (?:probably |gracefully |explicitly |also )?"
+    r"(?:fix|handle|skip|throw|raise|allow|state|check|pass on|be (?:removed|replaced|changed|renamed))(?![\w?])"
+    r"|(?:fix (?:is|would be|should be)|culprit is|root cause is)\b"
+    r"(?! (?:still |yet |much |very |highly |really )?"
+    r"(?:not\b|un(?:known|clear|certain)|open\b|hard\b|great|nice|good|appreciated|welcome|helpful|needed)"
+    r"|\s?[.,;?!]|\s?\Z)"
+    r"|causing it to |introduced (?:in|by) (?:#\d|pr |commit)|(?:probably|like it) needs to "
 )
 # A reporter who has changed the code, names its line, or heads a part of the report with the cause.
-_FOUND = (
-    (
-        *("i fixed", "i patched", "we patched", "we fixed", "patched ", "after patching", "fixed by ", "works after "),
-        *("what i found", "root cause", "analysis", "suggested fix", "proposed fix", "proposed solution", "## where"),
-        *(
-            "suggested change",
-            "i changed the ",
-            "why it happens",
-            "## cause",
-            "the cause ",
-            "the reason is",
-            "the current code",
-            "quick fix",
-            "propose ",
-            "figured ",
-            "just for tracking",
-            "remind me to",
-            "on purpose",
-            "consider adding ",
-            "users told us",
-            "way to ",
-            "this pr ",
-            "consequence:",
-            " fixed",
-            " gone",
-            "lines in ",
-            "i will work on",
-            "will send a p",
-            "this ",
-        ),
-        *(
-            "line",
-            ".py",
-            ".cc",
-            ".cu",
-            ".cpp",
-            ".h",
-            "#l",
-            "the issue is that",
-            "the problem is that",
-            "the bug is that",
-        ),
-        *(
-            "be fixed ",
-            "caused by #",
-            "fix should ",
-            "problem ",
-            "issue ",
-            "opened a p",
-            "originate",
-            "package ",
-            "wheel ",
-            "release ",
-            "the consequence is ",
-        ),
-    ),
-    re.compile(
-        r"(?:i changed the (?:code|line)|(?:i|we) (?:fixed|patched))\b(?! it by up)|after patching"
-        r"|patched (?:it|this|locally)|caused by #\d"
-        r"|fixed by (?:chang|add|remov|replac|mov)|be fixed (?:by|with)\b|the (?:issue|problem|bug) is that"
-        r"|works after (?:chang|add|remov|replac|mov)\w{1,4} (?:the |this )?(?:line|code|`)"
-        r"|(?:what i found|root cause(?: analysis)?|analysis|(?:suggested|proposed) (?:fix|solution|change)"
-        r"|why it happens|## cause|## where)[^\S\n]{0,3}[*_:#]{0,3}[^\S\n]{0,3}(?:\n|\Z)"
-        r"|this (?:is|happens) because\b|this is due to|the consequence is "
-        r"|(?:problem|issue) (?:is|was) (?:re)?solved by "
-        r"|fix should |opened a (?:pr\b|pull)"
-        r"|it originates? from|the current code\b|quick fix (?:below|is|would|:)"
-        r"|propose (?:some|a|the|these|to) (?:\w{1,12} )?(?:modification|change|fix|patch)"
-        r"|just for tracking|remind me to|on purpose|consider adding (?:th|a )|users told us|consequence:"
-        r"|(?:(?<=clean )|(?<=proper )|(?<=recommended ))way to "
-        r"|this pr \S{0,80} ?(?:introduces|breaks|causes)|lines in [\w./]{1,60} (?:file )?that (?:trigger|cause)"
-        r"| (?:fixed|gone)\b(?:(?<=error fixed)|(?<=error is fixed)|(?<=error is gone)|(?<=problem is gone))(?! in)"
-        r"|i will work on (?:it|this|the)|will send a p(?:r\b|ull)"
-        r"|figured (?:out )?the (?:source|cause|reason)"
-        r"|the (?:cause|reason)(?: of (?:the|this) [a-z]{3,10})? is (?!un|not|still)"
-        r"|(?:package|wheel|release) (?:doesn't|does not|didn't) (?:include|contain|ship)"
-        r"|\.(?:py|cc|cu|cpp|h)[`)]{0,2},?\s?(?:line \d|#l\d|\(l(?:ine )?\d|:\d{2,5}(?![\d)]))"
-        r"|line \d{2,5} of `?[\w/]{1,80}\.|lines? \d{1,5}(?: to \d{1,5})?\s{1,9}in\s{1,9}[0-9a-f]{7}\b|#l\d{1,5}"
-    ),
+_FOUND = re.compile(
+    r"(?:i changed the (?:code|line)|(?:i|we) (?:fixed|patched))\b(?! it by up)|after patching"
+    r"|patched (?:it|this|locally)|caused by #\d"
+    r"|fixed by (?:chang|add|remov|replac|mov)|be fixed (?:by|with)\b|the (?:issue|problem|bug) is that"
+    r"|works after (?:chang|add|remov|replac|mov)\w{1,4} (?:the |this )?(?:line|code|`)"
+    r"|(?:what i found|root cause(?: analysis)?|analysis|(?:suggested|proposed) (?:fix|solution|change)"
+    r"|why it happens|## cause|## where)[^\S\n]{0,3}[*_:#]{0,3}[^\S\n]{0,3}(?:\n|\Z)"
+    r"|this (?:is|happens) because\b|this is due to|the consequence is "
+    r"|(?:problem|issue) (?:is|was) (?:re)?solved by "
+    r"|fix should |opened a (?:pr\b|pull)"
+    r"|it originates? from|the current code\b|quick fix (?:below|is|would|:)"
+    r"|propose (?:some|a|the|these|to) (?:\w{1,12} )?(?:modification|change|fix|patch)"
+    r"|just for tracking|remind me to|on purpose|consider adding (?:th|a )|users told us|consequence:"
+    r"|(?:(?<=clean )|(?<=proper )|(?<=recommended ))way to "
+    r"|this pr \S{0,80} ?(?:introduces|breaks|causes)|lines in [\w./]{1,60} (?:file )?that (?:trigger|cause)"
+    r"| (?:fixed|gone)\b(?:(?<=error fixed)|(?<=error is fixed)|(?<=error is gone)|(?<=problem is gone))(?! in)"
+    r"|i will work on (?:it|this|the)|will send a p(?:r\b|ull)"
+    r"|figured (?:out )?the (?:source|cause|reason)"
+    r"|the (?:cause|reason)(?: of (?:the|this) [a-z]{3,10})? is (?!un|not|still)"
+    r"|(?:package|wheel|release) (?:doesn't|does not|didn't) (?:include|contain|ship)"
+    r"|\.(?:py|cc|cu|cpp|h)[`)]{0,2},?\s?(?:line \d|#l\d|\(l(?:ine )?\d|:\d{2,5}(?![\d)]))"
+    r"|line \d{2,5} of `?[\w/]{1,80}\.|lines? \d{1,5}(?: to \d{1,5})?\s{1,9}in\s{1,9}[0-9a-f]{7}\b|#l\d{1,5}"
 )
 _PATCH = ("diff --git ", "\n+++ b/", "\n@@ -")
 # It is denied, hoped or asked.
@@ -115,66 +54,6 @@ _CODE = re.compile(
     r"`[^`\n]{0,60}(?:\w\(|\w\.\w|::|\w_\w)[^`\n]{0,60}`|\b[\w/.-]{1,60}\.(?:py|cuh?|cc|cpp|h)\b|\b\w{2,40}\(\)|\b\w{1,30}::\w+"
 )
 _LEAST_MECHANISMS, _LEAST_TOGETHER = 2, 4
-_MECHANISMS = (
-    *(
-        "because",
-        "hence",
-        "therefore",
-        "assum",
-        "instead of",
-        "root cause",
-        "is caused by",
-        "the reason",
-        "which means",
-    ),
-    *(
-        "is never",
-        "is not used",
-        "will return",
-        "are never",
-        "never gets",
-        "never set",
-        "never called",
-        "not passed",
-        "not pass ",
-        "passes ",
-        "calls ",
-    ),
-    *("hard-coded", "hardcoded", "overwrit", "inherit", "carry over", "carries over", "is still ", "looks up", "picks"),
-    *(" lost", "comes out of", "afterwards", "rotates", "rearrange", "changed from", "is treated", "no such arg"),
-    *(
-        "only the ",
-        "only looks",
-        "adds only",
-        "is converted",
-        "are converted",
-        "not looked at",
-        "no longer",
-        "is skipped",
-    ),
-    *("divided by", "saved in", "stored in", "leaves the", "is in `", "goes to ", "so the ", "since ", "falls back"),
-    *("without checking", "without a warning", "does not check", "does not handle", "does not forward", "not honour"),
-    *(
-        "but not used",
-        "allocates its own",
-        "then allocates",
-        "at the wrong",
-        "concatenated on",
-        "keeps all",
-        "expected them to",
-    ),
-    *("gets only", "seems not to", "does not ask", "regardless of", "whatever ", "relies on", "silently", "will miss"),
-    *(
-        "is created as",
-        "creates ",
-        "initialized per",
-        "depend on ",
-        "is needed there",
-        "unconditional",
-        "the code only",
-    ),
-    *("opposite order", "wrong group", "off by one", "at least a ", "dropped"),
-)
 _CHORE = re.compile(
     r"(?:\s?\[[^\]\n]{0,40}\]|\s?[a-z]{2,12}(?:\([\w-]{1,20}\))?:){0,4}\s?"
     r"(?:drop|remove|bump|upgrade|update|refactor|rename|clean ?up|deprecate|migrate|move|delete|document|backport"
@@ -186,29 +65,6 @@ _NEWS = re.compile(r"(?:工作|月度|每周)总结|周报|月报|weekly (?:repo
 _WISH = re.compile(
     r"(?:\s?\[[^\]\n]{0,40}\]){0,3}\s?(?:do not|don[’']t|avoid|allow|let|enable|expose|make|handle|investigate|consider"
     r"|improve|add|provide|fix|please (?:add|support|allow|make)) (?!of\b|for\b|fails?\b|error)[\w`]"
-)
-_FAILS = ("break", "broke", "fail", "wrong", "slow", "worse", "regress", "stop", "kill", "lost", "mess")
-_SECURITY = (
-    *(
-        "malware",
-        "malicious",
-        "backdoor",
-        "supply chain attack",
-        "supply-chain attack",
-        "steals credential",
-        "stealing credential",
-    ),
-    *(
-        "credential theft",
-        "exfiltrat",
-        "typosquat",
-        "cve-20",
-        "vulnerabilit",
-        "security advisory",
-        "security notice",
-        "compromised",
-    ),
-    *("arbitrary code execution", "remote code execution"),
 )
 _PICTURE = re.compile(
     r"!\[[^\]\n]{0,200}\]\([^)\n]{1,500}\)|<img\b[^>\n]{0,500}>|https?://\S{1,300}\.(?:png|jpe?g|gif|webp)\b"
@@ -224,11 +80,12 @@ def explains(segments: Segments) -> bool:
         return True
     if segments.first_error is None and _WISH.match(folded(segments.title)):
         return True
-    for starts, pattern in (_MENDS, _FOUND):
+    words = _words()
+    for starts, pattern in ((words["mends"], _MENDS), (words["found"], _FOUND)):
         begins = places(starts, own)
         if any(not stands_before(_DOUBT, own, found.start()) for found in matches_at(pattern, own, begins)):
             return True
-    mechanisms = sum(word in own for word in _MECHANISMS)
+    mechanisms = sum(word in own for word in words["mechanisms"])
     in_code = len(set(_CODE.findall(prose)))
     return in_code > 0 and mechanisms >= _LEAST_MECHANISMS and in_code + mechanisms >= _LEAST_TOGETHER
 
@@ -238,12 +95,12 @@ def tells_no_failure(segments: Segments) -> bool:
     if segments.first_error is not None or vocabulary().is_error(segments.title):
         return False
     prose = _prose(segments)
-    own, title = folded(prose), folded(segments.title)
-    if any_of(_SECURITY, own) and not segments.of(Kind.TRACEBACK):
+    own, title, words = folded(prose), folded(segments.title), _words()
+    if any_of(words["security"], own) and not segments.of(Kind.TRACEBACK):
         return True
     if _NEWS.search(title) and not segments.of(Kind.TRACEBACK):
         return True
-    if _CHORE.match(title) and not (names_failure(own) or any_of(_FAILS, own) or quotes_exception(own)):
+    if _CHORE.match(title) and not (names_failure(own) or any_of(words["fails"], own) or quotes_exception(own)):
         return True
     body = "\n".join(segment.text for segment in segments.all if segment.kind is not Kind.TITLE)
     return _PICTURE.search(body) is not None and len(_PICTURE.sub("", body).split()) <= _BARE_WORDS
@@ -251,3 +108,9 @@ def tells_no_failure(segments: Segments) -> bool:
 
 def _prose(segments: Segments) -> str:
     return "\n".join(segment.text for segment in segments.of(Kind.TITLE, Kind.PROSE, Kind.FORM))
+
+
+@cache
+def _words() -> Mapping[str, Sequence[str]]:
+    """The tables of `purpose.toml`."""
+    return packaged_table(__package__, "purpose.toml")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from distriage.past.clusters import Cluster
 from distriage_training.corpus.records import BUG_AXES
 
 TRUE = "true"  # of the axis distributed
@@ -57,6 +58,7 @@ class Source:
         description: How they were chosen, one sentence.
         model: The bundle that predicted the labels; empty if none did.
         files: They were read from.
+        clusters: Of open failures of one cause; none unless a model read the texts now.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Source:
     description: str
     model: str = ""
     files: Sequence[Path] = ()
+    clusters: Sequence[Cluster] = ()
 
     @property
     def bugs(self) -> list[Fault]:

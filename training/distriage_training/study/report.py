@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distriage.model.taxonomy import Axis, Taxonomy
+from distriage.past.clusters import Cluster
 from distriage_training.study.correction import Confusions, corrected_shares
 from distriage_training.study.counts import (
     OTHER,
@@ -54,6 +56,7 @@ def study(
         Section("associations", "What goes together"),
         Section("flow", "From symptom to fix"),
         Section("trends", "Over time and releases"),
+        Section("clusters", "Open failures of one cause"),
         Section("frameworks", "Frameworks side by side"),
         Section("origins", "By origin and confidence of the labels"),
     ]
@@ -65,6 +68,7 @@ def study(
             _associations(bugs, taxonomy, confusions),
             _flow(bugs, taxonomy, confusions),
             [*trends(bugs, taxonomy, confusions), *releases(bugs, taxonomy, confusions)],
+            _clusters(source.clusters),
             frameworks(bugs, taxonomy, confusions),
             origins(bugs, taxonomy, confusions),
         ),
@@ -93,6 +97,23 @@ def _frequencies(faults: Sequence[Fault], taxonomy: Taxonomy, confusions: Confus
         )
         if axis.id in confusions:
             yield _corrected(axis, shares, confusions[axis.id])
+
+
+def _clusters(found: Sequence[Cluster]) -> Iterator[Figure]:
+    if not found:
+        return
+    rows = [
+        [
+            " ".join(issue.id for issue in one.open),
+            one.open[0].title,
+            *(len(one.open), len(one.closed), one.reactions, one.version),
+            *(f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" if at else "" for at in one.filed),
+        ]
+        for one in found
+    ]
+    headings = ("issues", "title of the oldest", "open", "closed", "reactions", "latest version", "first", "last")
+    note = "The same error, raised at the same place, in reports that are alike and filed within half a year."
+    yield Figure("Clusters", note, Table("clusters", headings, rows))
 
 
 def _corrected(axis: Axis, shares: Sequence[Share], confusion: NDArray[np.integer]) -> Figure:

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import numpy as np
 from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import track
@@ -16,15 +17,21 @@ from rich.progress import track
 from distriage.answer.feedback import ReviewRecord
 from distriage.answer.verdict import Verdict
 from distriage.base.errors import CorpusError
+from distriage.base.times import epoch_s
 from distriage.base.types import Prediction
 from distriage.base.validation import first_fault
 from distriage.classifier import Classifier
 from distriage.facts.environment import find_versions
 from distriage.github.address import token_of_environment
 from distriage.github.client import Client
-from distriage.github.listed import list_issues
+from distriage.github.listed import list_issues, reactions
 from distriage.model.taxonomy import Taxonomy
-from distriage.recipe.text import prepare
+from distriage.past.clusters import Cluster, clusters
+from distriage.past.issue import PastIssue
+from distriage.past.signature import signature_of
+from distriage.past.words import unit
+from distriage.recipe.text import model_input
+from distriage.segments import split
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.records import PARTIAL, Annotation, valid_annotations
 from distriage_training.corpus.reviews import labels_of, read_review_records
@@ -155,7 +162,7 @@ def read_verdicts(path: Path) -> Source:
         release = release_of(framework, verdict.environment)
         faults.append(Fault(verdict.id, framework, "", _of_bugs(labels), release))
         model = verdict.model
-    return _predicted(path.name, faults, model, [path])
+    return _predicted(path.name, faults, (), model, [path])
 
 
 def classify_reports(path: Path, classifier: Classifier, console: Console) -> Source:
@@ -169,7 +176,7 @@ def classify_reports(path: Path, classifier: Classifier, console: Console) -> So
         if not isinstance(row.get("title"), str):
             raise CorpusError(f"{path}:{number}: title: expected a string")
         rows.append({**row, "id": str(row.get("id") or f"{path.name}:{number}")})
-    return _predicted(path.name, _classify(rows, classifier, console), classifier.bundle.manifest.name, [path])
+    return _predicted(path.name, *_classify(rows, classifier, console), classifier.bundle.manifest.name, [path])
 
 
 def classify_repository(repository: str, classifier: Classifier, console: Console, limit: int) -> Source:
@@ -185,7 +192,9 @@ def classify_repository(repository: str, classifier: Classifier, console: Consol
             "id": f"{repository}#{issue.number}",
             "title": issue.title,
             "body": issue.body,
-            "created": datetime.fromtimestamp(issue.created_at, UTC).strftime("%Y-%m-%d") if issue.created_at else "",
+            "state": "open" if issue.is_open else "closed",
+            "reactions": issue.reactions,
+            "created": datetime.fromtimestamp(issue.created_at, UTC).isoformat() if issue.created_at else "",
         }
         for issue in track(
             issues,
@@ -196,20 +205,33 @@ def classify_repository(repository: str, classifier: Classifier, console: Consol
             disable=not console.is_terminal,
         )
     ]
-    return _predicted(repository, _classify(rows, classifier, console), classifier.bundle.manifest.name)
+    return _predicted(repository, *_classify(rows, classifier, console), classifier.bundle.manifest.name)
 
 
-def _classify(rows: Iterable[Mapping[str, Any]], classifier: Classifier, console: Console) -> list[Fault]:
-    faults = []
+def _classify(
+    rows: Iterable[Mapping[str, Any]], classifier: Classifier, console: Console
+) -> tuple[list[Fault], list[Cluster]]:
+    faults, issues, vectors = [], [], []
     for row in track(list(rows), "classifying", console=console, transient=True, disable=not console.is_terminal):
         title, body = str(row["title"]), str(row.get("body") or "")
-        (prediction,) = classifier.predict_inputs([prepare(title, body)])
+        segments = split(title, body)
+        (prediction,) = classifier.predict_inputs([model_input(segments)])
         identifier = str(row["id"])
         framework = framework_of(identifier)
-        created = str(row.get("created") or row.get("created_at") or "")[:10]
+        created = str(row.get("created") or row.get("created_at") or "")
         release = release_of(framework, find_versions(title, body, identifier))
-        faults.append(Fault(identifier, framework, created, _of_bugs(dict(likeliest(prediction))), release))
-    return faults
+        faults.append(Fault(identifier, framework, created[:10], _of_bugs(dict(likeliest(prediction))), release))
+        issues.append(
+            PastIssue(
+                *(identifier, " ".join(title.split()), "", str(row.get("state") or "").lower()),
+                filed_at=epoch_s(created),
+                version=release,
+                reactions=reactions(row),
+                signature=signature_of(segments),
+            )
+        )
+        vectors.append(unit(prediction.vector))
+    return faults, clusters(issues, np.array(vectors, np.float32))
 
 
 def likeliest(prediction: Prediction) -> Iterator[tuple[str, str]]:
@@ -224,9 +246,11 @@ def _of_bugs(labels: dict[str, str]) -> dict[str, str]:
     return {axis: label for axis, label in labels.items() if axis in {"kind", "distributed"}}
 
 
-def _predicted(name: str, faults: list[Fault], model: str, files: Sequence[Path] = ()) -> Source:
+def _predicted(
+    name: str, faults: list[Fault], found: Sequence[Cluster], model: str, files: Sequence[Path] = ()
+) -> Source:
     description = (
         f"The likeliest labels by {model}, sure or not: a model's errors move reports from one label to another. "
         "Where validation reports are at hand, shares are corrected for that."
     )
-    return Source(name, Origin.PREDICTED, faults, description, model, files)
+    return Source(name, Origin.PREDICTED, faults, description, model, files, found)

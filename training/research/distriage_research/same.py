@@ -5,7 +5,7 @@ A pair that nobody judged counts as two issues: of 14,000 few are the same, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,15 @@ CALIBRATED_ON = 110  # likeliest ones, nearly all judged
 NAMED = (30, 50, 80)
 
 
-def fit_same(nearest: Mapping[Pair, Alike], same: Mapping[Pair, bool]) -> tuple[list[float], dict[int, Share]]:
+def fit_same(
+    nearest: Mapping[Pair, Alike], same: Mapping[Pair, bool], key: Collection[Pair] | None = None
+) -> tuple[list[float], dict[int, Share]]:
     """Fit to issues and the nearest earlier one of each, and cross-fit by repository.
 
     Args:
         nearest: By ids in lower case, the later one first.
         same: Judged pairs.
+        key: Those with one signature, as one more sign; None: without it.
 
     Returns:
         Offset and weights of `signs`; number of the likeliest that are named -> how many of the judged ones are right.
@@ -39,7 +42,8 @@ def fit_same(nearest: Mapping[Pair, Alike], same: Mapping[Pair, bool]) -> tuple[
     groups = [issue.rpartition("#")[0] for issue, _ in nearest]
     if len({*groups}) < FOLDS or not any(same.get(pair) for pair in nearest):
         return [], {}
-    rows = np.array([signs(alike) for alike in nearest.values()])
+    more = [() if key is None else (float(pair in key),) for pair in nearest]
+    rows = np.array([(*signs(alike), *one) for alike, one in zip(nearest.values(), more, strict=True)])
     known = np.array([pair in same for pair in nearest])
     right = np.array([same.get(pair, False) for pair in nearest])
     odds = np.zeros(len(rows))

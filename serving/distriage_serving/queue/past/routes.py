@@ -1,4 +1,5 @@
-"""The nearest past issues of an issue: a part of its page that is loaded after it, and a page without scripts."""
+"""The nearest past issues of an issue: a part of its page that is loaded after it, and a page without scripts. And a
+repository's clusters."""
 
 from __future__ import annotations
 
@@ -15,12 +16,14 @@ from starlette.responses import Response
 from distriage.base.errors import InputError
 from distriage.base.types import IssueReport
 from distriage.past.answer import issue_to_join, named
+from distriage.past.clusters import clusters
 from distriage.past.index import PastIndex, PastQuery
 from distriage.past.packed import unpack
-from distriage_serving.queue.listing import issue_href
-from distriage_serving.queue.pages import PageRoute, show_part
+from distriage_serving.queue.listing import issue_href, moment
+from distriage_serving.queue.pages import PageRoute, show, show_part
 from distriage_serving.queue.visit import Visit
 from distriage_serving.store import Issue, report_digest
+from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
 NEAREST: Final = 5
@@ -35,6 +38,17 @@ async def past(request: Request, owner: str, name: str, number: int) -> Response
         with suppress(InputError):  # there is nothing to read
             query = await visit.engine.past_query(report, issue.created_at)
     return await run_in_threadpool(_page, visit, request, issue, index, query)
+
+
+@router.get("/{owner}/{name}/clusters")
+def clusters_page(request: Request, owner: str, name: str) -> Response:
+    """A repository's open issues of one cause."""
+    visit, repository = Visit(request), f"{owner}/{name}"
+    index = visit.engine.past.index(repository, visit.engine.bundle.manifest.name)
+    if index is None or not visit.session.sees(repository.lower()):
+        raise ProblemError(404, "not-found", f"no past issues of {repository}")
+    found = clusters(index.issues, index.vectors)
+    return show("clusters.html", visit.session, clusters=found, repository=repository, moment=moment)
 
 
 def _look_up(request: Request, repository: str, number: int) -> tuple[Visit, Issue, PastIndex | None, PastQuery | None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,6 +35,7 @@ AT = (1, 5, 10)
 IN_GROUPS = 5  # the place up to which the other issue counts as found, by repository and year
 K1, B = 1.2, 0.75  # of BM25 (Robertson and Zaragoza, 2009)
 Scores = NDArray[np.float64]
+_Fitted = tuple[Sequence[float], Mapping[int, Share]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class DuplicatesResult:
             earlier issues.
         judged, right: Issues called a likely duplicate that were judged, and those of them that are.
         spoken, asked: Issues called a likely duplicate, and all reports.
-        weights, fitted: From `fit_same`, with the pairs as judged ones too.
+        fitted: From `fit_same`, with the pairs as judged ones too; `keyed`: with the signature beside the other signs.
     """
 
     pairs: int
@@ -79,8 +80,8 @@ class DuplicatesResult:
     right: int = 0
     spoken: int = 0
     asked: int = 0
-    weights: Sequence[float] = ()
-    fitted: Mapping[int, Share] = field(default_factory=dict)
+    fitted: _Fitted = ((), {})
+    keyed: _Fitted = ((), {})
 
 
 def measure_duplicates(
@@ -216,27 +217,36 @@ def _untimed(repository: Repository) -> Scores:
 
 def _said(
     repositories: Sequence[Repository], pairs: Sequence[Pair], file: Path
-) -> tuple[int, int, int, int, Sequence[float], Mapping[int, Share]]:
-    """Judged, right, spoken, asked, weights and fitted; see `DuplicatesResult`."""
+) -> tuple[int, int, int, int, _Fitted, _Fitted]:
+    """Judged, right, spoken, asked, fitted and keyed; see `DuplicatesResult`."""
     same = {
         (row["issue"].lower(), row["past"].lower()): row["same"] == "yes"
         for row in read_csv(file, ("issue", "past", "same"))
     }
     spoken: list[Pair] = []
     nearest: dict[Pair, Alike] = {}
+    key: set[Pair] = set()
     asked = 0
     for repository in repositories:
+        signatures = {
+            issue.id.lower(): one.signature
+            for (issue, _), one in zip(repository.issues, repository.fingerprints, strict=True)
+        }
         for row, (issue, _) in enumerate(repository.issues):
             asked += 1
             for match in repository.index.find(repository.known(row), 1):
                 pair = (issue.id.lower(), match.issue.id.lower())
                 if match.alike is not None:
                     nearest[pair] = match.alike
+                if signatures[pair[0]] == signatures[pair[1]] != "":
+                    key.add(pair)
                 if is_spoken_of(match.same):
                     spoken.append(pair)
     known = [same[pair] for pair in spoken if pair in same]
     either = {(one, other) for pair in pairs for one, other in (pair, pair[::-1])}
-    return len(known), sum(known), len(spoken), asked, *fit_same(nearest, dict.fromkeys(either, True) | same)
+    labels = dict.fromkeys(either, True) | same
+    fits = fit_same(nearest, labels), fit_same(nearest, labels, key)
+    return len(known), sum(known), len(spoken), asked, *fits
 
 
 def duplicates_table(result: DuplicatesResult) -> str:
@@ -267,7 +277,8 @@ def duplicates_table(result: DuplicatesResult) -> str:
         f"({result.spoken / result.asked:.2%}); {result.judged} of them were judged, {result.right} the same"
     )
     share = f" ({_share(Share(result.right, result.judged))})" if result.judged else ""
-    fitted = f" {same_table(result.weights, result.fitted)}" if result.fitted else ""
+    fits = (("", result.fitted), ("With the signature of the failure: ", result.keyed))
+    fitted = "".join(f" {beside}{same_table(*fit)}" for beside, fit in fits if fit[1])
     return f"{table}{said}{share}.{fitted}"
 
 

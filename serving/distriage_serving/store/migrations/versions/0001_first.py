@@ -235,6 +235,7 @@ def upgrade() -> None:
         sa.Column("milestone", sa.Text, nullable=False),
         sa.Column("version", sa.Text, nullable=False),
         sa.Column("reactions", _INTEGER, nullable=False),
+        sa.Column("signature", sa.Text, nullable=False),
     )
     op.create_index("past_issues_revision", "past_issues", ["repository", "revision"])
 
