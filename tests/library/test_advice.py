@@ -179,6 +179,7 @@ def test_a_link_that_breaks_in_a_run_has_its_interface() -> None:
         ("The period is off by one error, on the GPU.", LIGHTNING, "checkpoint-save-resume-failure", "error"),
         ("It stops unexpectedly, without a warning.", DEEPSPEED, "runtime-hang", "error"),
         ("`nn.DataParallel(net)` gets stuck.", TORCH, "setup-hang", "launcher"),
+        ("nccl-tests hangs on the same cards.", TORCH, "setup-hang", "torch"),
         ("```\nNNODES=2 RANK=1 \\\n  flock pretrain --factory a\n```", TORCH, "launch-failure", "launcher"),
         (
             "Two layers are gone without a word; an assertion should say so.",

@@ -49,6 +49,7 @@ _LEVEL = re.compile(r"(?m)^[>\[ ]{0,3}(?:ERROR|FATAL)\]?[: ] ?\w")
 _ANNOUNCED = re.compile(r"(?:error|exception|message|fail(?:s|ed)?|crash(?:es)?)\b[^\n:：]{0,40}[:：]\s*\Z", re.I)
 _SIGNAL = re.compile(r"\bSIG[A-Z]{2,5}\b|\bsignal \d|\bexit ?codes? -?\d", re.I)
 _STACKS = ("py-spy", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
+_TIMED_OUT = ("timed out", "timeout ", "timeout:", "timeouterror")
 _NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
 
 
@@ -174,9 +175,8 @@ class Findings:
             return True
         roles = {line.role for segment in read.segments.all for line in segment.lines}
         if hangs:  # the line "it hangs" does not count
-            return "timed out initializing" in folded(read.report.body) or not roles.isdisjoint(
-                (Role.INITIATING, Role.CASCADE)
-            )
+            logs = folded("\n".join(one.text for one in read.segments.of(Kind.LOG, Kind.TRACEBACK)))
+            return any_of(_TIMED_OUT, logs) or not roles.isdisjoint((Role.INITIATING, Role.CASCADE))
         if Role.INITIATING not in roles and not roles.isdisjoint((Role.CASCADE, Role.TEARDOWN)):
             return "hangs" in read.situation.seen  # another process failed, unless none did
         return (

@@ -156,6 +156,8 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], me
     project = projects().all.get(framework or "")
     if "source" in situation.subjects or (framework is None and library is None):
         return None
+    if library == PYTORCH == framework and "nccl-tests" in situation.seen:
+        return None  # it fails outside of PyTorch
     if project is None:
         return "torch" if framework is None and "torch" not in stated else None
     if framework == NCCL or (NCCL in project.on and "install" not in means):
