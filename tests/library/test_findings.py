@@ -194,6 +194,8 @@ def test_an_error_behind_the_place_of_a_log_or_a_compiler_is_not_asked_for(bundl
     [
         ("I am attaching the full logs of both nodes.", True),
         ("Logs are attached.", True),
+        ("I get this error:\n\n```\nstep 1 of 8\nCould not run nms with arguments of XLA\n```", True),
+        ("```\nERROR: This container was built for a newer driver.\n```", True),
         ("The error prior to the successful tests is attached.", True),
         ('```\n  File "/a/b.py", line 3, in f\nThe size of a must match b\n```', True),  # nameless
         ("[run.txt](https://github.com/user-attachments/files/12/run.txt)", True),

@@ -172,6 +172,7 @@ OF_QUESTIONS = {  # alone; as `SHOWN`
     "started-by": "It fails|on SageMaker",
     "alone": "It fails|All processes registered. MEMBER: 1/1",
     "ends-itself": "It ends|After an hour it exits",
+    "build-failed": "It fails|ninja: build stopped: subcommand failed.",
     "link-fails": "It fails|/usr/bin/ld: cannot find -lcurand",
     "hypothetical": "Workers may overwrite each other|In the cache",
     "alien-process": "It waits|kubectl logs shows nothing",
@@ -182,6 +183,7 @@ FROM_LABELS = {"serving", "training", "server"}  # of the verdict
 # Needs that a report meets unless it has done, or excludes, a thing -> one that has.
 UNMET = {
     "needs-output": f"It fails|```\n{TRACEBACK}\n```",
+    "recent-torch": "It fails|torch 1.13.1",
     "toolkit-unknown": "It fails|CUDA 12.8, driver 570.86.10",
     "no-hang": "It hangs|for ever",
     "no-stacks": "It waits|py-spy shows",
@@ -292,6 +294,13 @@ def test_what_is_not_there_is_not_seen(text: str, absent: str) -> None:
         "It is nan|A quick fix below gives 0.",
         "It is idle|I figured the source of it and propose some modifications.",
         "The state stays ALIVE|This is just for tracking.",
+        "It waits|Worker 0 has a batch more. Is there a clean way to treat such shards?",
+        "It got slow|This PR https://github.com/acme/flock/pull/12 introduces a regression of 10 %.",
+        "It fails|`few_shot` is empty, and `utils/conversation.py` (L126) indexes into it.",
+        "It fails|I add the two attributes like below. The error is gone.",
+        "It hides the cause|Several users told us that jobs die.",
+        "The watchdog keeps the job|Here is `hang.py`, a hang made on purpose.",
+        "It goes on|There is a check for None, so consider adding this line.",
         "Do not reset CUDA_VISIBLE_DEVICES in runner.py|It keeps users from choosing a card.",
     ],
 )

@@ -36,7 +36,7 @@ def asked(
         ({"stage": "build-import"}, "cuda"),
         ({"stage": "communication-setup"}, "launcher"),
         ({"stage": "build-import", "symptom": "import-failure"}, ""),
-        ({"symptom": "install-failure"}, "cuda"),
+        ({"symptom": "install-failure"}, ""),
         ({"symptom": "native-crash"}, "cuda"),
         ({"symptom": "setup-hang"}, "launcher"),
         ({"symptom": "launch-failure"}, "launcher"),

@@ -18,12 +18,9 @@ from distriage_serving.store.repositories import Repositories
 from distriage_serving.store.reviews import Reviews, review_of
 from distriage_serving.store.schema import (
     NOBODY_WAITS,
-    WORK_STATES,
-    Delivery,
     How,
     Issue,
     IssueStatus,
-    Job,
     Lifecycle,
     Repository,
     Review,
@@ -54,6 +51,7 @@ from distriage_serving.store.work.jobs import (
 from distriage_serving.store.work.leases import MAX_ATTEMPTS, LeaseLostError
 from distriage_serving.store.work.pace import Pace
 from distriage_serving.store.work.suggested import SuggestionRow, SuggestionRows
+from distriage_serving.store.work.tables import WORK_STATES, Delivery, Job
 
 
 class Store(

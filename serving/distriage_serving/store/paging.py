@@ -9,19 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVarTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    Index,
-    Select,
-    Text,
-    UnaryExpression,
-    exists,
-    func,
-    or_,
-    select,
-    tuple_,
-    type_coerce,
-)
+from sqlalchemy import ColumnElement, Select, Text, UnaryExpression, exists, func, or_, select, tuple_, type_coerce
 from sqlalchemy.orm import InstrumentedAttribute
 
 from distriage.answer.feedback import OWN_AXIS, own_axis
@@ -43,14 +31,6 @@ _COLUMNS: Final[Mapping[Sort, str]] = {
     "waiting": "waits_since",
 }
 _ANSWERED: Final = Issue.waits_since > Issue.created_at
-# Beside the tables' own: these two filters would otherwise read the rows of each open issue.
-Index("verdict_axes_outcome", VerdictAxis.outcome, VerdictAxis.decided, VerdictAxis.verdict_id, VerdictAxis.axis)
-Index(
-    "issues_answered",
-    *(Issue.state, Issue.waits_since, Issue.repository, Issue.number, Issue.created_at),
-    sqlite_where=_ANSWERED,
-    postgresql_where=_ANSWERED,
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from distriage_serving.store.acts import Act
 from distriage_serving.store.database import Database, insert, values_of
 from distriage_serving.store.past import drop_past, move_past
 from distriage_serving.store.reviews import update_status
-from distriage_serving.store.schema import Delivery, Issue, Job, Repository, Review, StoredVerdict
+from distriage_serving.store.schema import Issue, Repository, Review, StoredVerdict
 from distriage_serving.store.work.suggested import SuggestionRow
+from distriage_serving.store.work.tables import Delivery, Job
 
 _AT_ONCE: Final = 500  # rows of one statement
 

@@ -7,7 +7,7 @@ migration; a test compares both.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Final, Literal, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from sqlalchemy import Double, ForeignKey, ForeignKeyConstraint, Index, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_column
@@ -22,15 +22,13 @@ Lifecycle = Literal["open", "closed", "deleted", "transferred"]
 IssueStatus = Literal["open", "accepted", "corrected", "dismissed"]
 How = Literal["queue", "command", "label", "unlabel", "approve", "dismiss"]
 
-WORK_STATES: Final[tuple[WorkState, ...]] = get_args(WorkState)
 Name = Annotated[str, mapped_column(RepositoryName)]
 JsonValue = Annotated[Any, mapped_column(JsonText)]
 Number = Annotated[int, mapped_column(BIG_INTEGER, primary_key=True, autoincrement=True)]
 
 NOBODY_WAITS: Final = NEVER_S
-WAITING: Final = text("state = 'waiting'")
-LEASED: Final = text("state = 'leased'")
-_NEVER_REUSE_IDS: Final = {"sqlite_autoincrement": True}
+_ANSWERED: Final = text("waits_since > created_at")
+NEVER_REUSE_IDS: Final = {"sqlite_autoincrement": True}
 
 
 class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
@@ -43,76 +41,6 @@ class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
         Verdict: VerdictText,
         **dict.fromkeys((WorkState, Lifecycle, IssueStatus, How), PlainText),
     }
-
-
-class WorkColumns(MappedAsDataclass, kw_only=True):
-    """The columns of a worker's item, a `Delivery` or a `Job`.
-
-    Attributes:
-        state: `waiting`, `leased`, `done`, `ignored` (nothing to do), `dead` (given up; see `last_error`).
-        attempts: How often a worker took it, not counting deferrals.
-        due_at: Earliest time to take it; while leased, the end of the lease; None once finished.
-        last_error: One line: why it was deferred or given up.
-    """
-
-    issue: Mapped[int | None] = mapped_column(default=None)
-    installation_id: Mapped[int | None] = mapped_column(default=None)
-    state: Mapped[WorkState] = mapped_column(default="waiting")
-    attempts: Mapped[int] = mapped_column(default=0)
-    due_at: Mapped[float | None] = mapped_column(default=None)
-    lease_owner: Mapped[str | None] = mapped_column(default=None)
-    last_error: Mapped[str | None] = mapped_column(default=None)
-    finished_at: Mapped[float | None] = mapped_column(default=None)
-
-
-class Delivery(WorkColumns, Base):
-    """A webhook delivery: the inbox.
-
-    Attributes:
-        id: GitHub's X-GitHub-Delivery.
-        repository: Empty for an event without one.
-        body_sha256: Unique, for the id is not signed; None if an equal body may bring other news.
-        payload: The request's body, JSON text.
-    """
-
-    __tablename__ = "deliveries"
-    __table_args__ = (Index("deliveries_due", "due_at"), Index("deliveries_state", "state", "received_at"))
-
-    id: Mapped[str] = mapped_column(primary_key=True)
-    event: Mapped[str]
-    payload: Mapped[str] = mapped_column(repr=False)
-    received_at: Mapped[float]
-    body_sha256: Mapped[str | None] = mapped_column(default=None, unique=True)
-    action: Mapped[str] = mapped_column(default="")
-    repository: Mapped[Name] = mapped_column(default="")
-
-
-class Job(WorkColumns, Base):
-    """Something to do on GitHub: the outbox.
-
-    Attributes:
-        key: At most one waiting job has it; see `Store.put_job`.
-        lane: Only one job of a lane is leased at a time; see `NewJob.lane`.
-        argument: A JSON value, as `kind` needs it.
-    """
-
-    __tablename__ = "jobs"
-    __table_args__ = (
-        Index("jobs_due", "due_at"),
-        Index("jobs_state", "state", "created_at"),
-        Index("jobs_lane_due", "lane", "due_at"),
-        Index("jobs_key_waiting", "key", unique=True, sqlite_where=WAITING, postgresql_where=WAITING),
-        Index("jobs_lane_leased", "lane", unique=True, sqlite_where=LEASED, postgresql_where=LEASED),
-        _NEVER_REUSE_IDS,
-    )
-
-    id: Mapped[Number] = mapped_column(init=False)
-    key: Mapped[str]
-    lane: Mapped[str]
-    kind: Mapped[str]
-    repository: Mapped[Name]
-    created_at: Mapped[float]
-    argument: Mapped[JsonValue] = mapped_column(default=None)
 
 
 class Repository(Base):
@@ -174,6 +102,12 @@ class Issue(Base):
         Index("issues_created", "state", "status", "created_at", "repository", "number", "verdict_id"),
         Index("issues_assignee", "assignee", "state", "status"),
         Index("issues_waits", "state", "waits_since", "repository", "number"),
+        Index(
+            "issues_answered",
+            *("state", "waits_since", "repository", "number", "created_at"),
+            sqlite_where=_ANSWERED,
+            postgresql_where=_ANSWERED,
+        ),
         Index("issues_of_repository", "repository", "state", "status", "priority", "number", "verdict_id"),
     )
 
@@ -219,7 +153,7 @@ class StoredVerdict(Base):
         ForeignKeyConstraint(["repository", "number"], ["issues.repository", "issues.number"], ondelete="CASCADE"),
         Index("verdicts_issue", "repository", "number"),
         Index("verdicts_made", "made_at"),
-        _NEVER_REUSE_IDS,
+        NEVER_REUSE_IDS,
     )
 
     id: Mapped[Number] = mapped_column(init=False)
@@ -245,6 +179,8 @@ class VerdictAxis(Base):
     """
 
     __tablename__ = "verdict_axes"
+    __table_args__ = (Index("verdict_axes_outcome", "outcome", "decided", "verdict_id", "axis"),)
+
     verdict_id: Mapped[int] = mapped_column(
         ForeignKey("verdicts.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
     )
@@ -273,7 +209,7 @@ class Review(Base):
     __table_args__ = (
         UniqueConstraint("repository", "number", "axis", "who", "how", "at", name="reviews_event"),
         Index("reviews_at", "at"),
-        _NEVER_REUSE_IDS,
+        NEVER_REUSE_IDS,
     )
 
     id: Mapped[Number] = mapped_column(init=False)

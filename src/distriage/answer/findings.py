@@ -35,7 +35,7 @@ from distriage.model.label import meanings
 from distriage.model.taxonomy import CAUSE, Taxonomy
 from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
-from distriage.segments import Kind, Role
+from distriage.segments import Kind, Role, Segments
 from distriage.segments.roles import quotes_exception
 from distriage.signs.find import signs_of
 
@@ -45,6 +45,8 @@ _ATTACHED = re.compile(
     r"attach(?:ed|ing)(?: (?!(?:and|but|to|with|debugger|gdb|profiler)\b)\w{1,20}){0,4} (?:log|trace|stack|output)"
     r"|(?<!\w)(?:log|trace|output|error)s?(?: [a-z]{2,12}){0,6} attached"
 )
+_LEVEL = re.compile(r"(?m)^[>\[ ]{0,3}(?:ERROR|FATAL)\]?[: ] ?\w")
+_ANNOUNCED = re.compile(r"(?:error|exception|message|fail(?:s|ed)?|crash(?:es)?)\b[^\n:：]{0,40}[:：]\s*\Z", re.I)
 _SIGNAL = re.compile(r"\bSIG[A-Z]{2,5}\b|\bsignal \d|\bexit ?codes? -?\d", re.I)
 _STACKS = ("py-spy", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
 _NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
@@ -180,6 +182,8 @@ class Findings:
         return (
             bool(read.input.errors)
             or any(_ends_in_words(one.lines[-1].text) for one in read.segments.of(Kind.TRACEBACK))
+            or _LEVEL.search(read.report.body) is not None
+            or _announces_output(read.segments)
             or "shows-error" in read.situation.seen
             or bool(QUOTED_ERROR.search(read.input.text))
         )
@@ -193,6 +197,14 @@ def _hangs(decisions: Mapping[str, Decision], taxonomy: Taxonomy) -> bool:
 def _ends_in_words(line: str) -> bool:
     """Whether the last line of a traceback is its message, even without the exception's name."""
     return line[:1].isalpha() and not line.startswith("Traceback")
+
+
+def _announces_output(segments: Segments) -> bool:
+    """Whether a sentence on an error ends in a colon, and output follows."""
+    pairs = zip(segments.all, segments.all[1:], strict=False)
+    return any(
+        after.kind is Kind.LOG and before.lines and _ANNOUNCED.search(before.lines[-1].text) for before, after in pairs
+    )
 
 
 def _source(at: Source) -> FactSource:

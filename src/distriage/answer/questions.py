@@ -32,7 +32,7 @@ _STACK: Mapping[Platform, str] = {  # what takes the place of CUDA; empty: nothi
 _HANGING: Final = "What are the last lines of each process's log, and what does {} show for each of them?"
 _HANGING_ALONE: Final = "What are the last lines of its log, and what does {} show?"
 _HANGING_LOGGED: Final = "What does {} show for each process while it waits?"
-_FAILED_BUILD: Final = frozenset(("extension-load", "error", "compiler-silent"))
+_FAILED_BUILD: Final = frozenset(("build-failed", "compiler-silent"))
 _OWN: Final = frozenset(("model-data",))  # families of causes
 _COMPILING: Final = "Which are the compiler's first lines with `error:`? The message only says that the build failed."
 _BACKTRACE: Final = "Which frames does `gdb -batch -ex run -ex bt --args COMMAND` show where it crashes?"
@@ -43,6 +43,9 @@ _INLINE_COMMAND: Final = re.compile(
     r"`(?:\$ )?[\w./-]{2,80} (?:[^`\n]{0,200} )?--?[A-Za-z][^`\n]{0,400}`"
     r"|(?m:^[ >$]{0,4}(?:sudo )?(?:python3?|bash|sh|torchrun|mpirun|srun|deepspeed|accelerate|ray|docker|\./)"
     r"[ \w][^\n]{3})"
+)
+_COMMAND_LINE: Final = re.compile(
+    r"(?m:^[ >$]{0,4}(?:[A-Z_]{2,30}=\S{1,80} {1,4}){0,8}[\w./-]{2,60} (?:[\w./-]{1,60} ){0,4}--?[a-z][\w-]{0,30}[ =])"
 )
 _STARTS_PROCESSES: Final = re.compile(r"\bmultiprocessing as mp\b|\bmp\.(?:spawn|Process)\(|\bProcess\(target=")
 # A message between quotes, behind the word that announces it.
@@ -115,6 +118,8 @@ def missing_facts(
 def _shows_command(segments: Segments, *, serving: bool) -> bool:
     """Whether a report shows how the failing program is started, of a server the script that starts it."""
     if segments.of(Kind.COMMAND) or (serving and segments.of(Kind.SOURCE)):
+        return True
+    if any(_COMMAND_LINE.search(segment.text) for segment in segments.of(Kind.SOURCE, Kind.CONFIGURATION, Kind.LOG)):
         return True
     if any(_STARTS_PROCESSES.search(segment.text) for segment in segments.of(Kind.SOURCE, Kind.PROSE, Kind.FORM)):
         return True

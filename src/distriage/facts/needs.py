@@ -119,6 +119,7 @@ _ANSWER = re.compile(
     r"(?:tool|function)[ _-]?(?:call|pars)|finish_?reason|reasoning[ _-](?:content|parser)|response_format|\bjson\b"
     r"|logprob|\bn ?[=>] ?\d|\bchunks\b|(?<!\w)(?<!cuda )(?<!side )stream(?:ing|ed|_options)?\b"
 )
+_OLD_TORCH = ("mib cached", "gib cached", "reserved in total by pytorch")  # how releases before 2 count memory
 _TITLE_CHARS = 256  # GitHub's maximum
 _WATCHED = re.compile(r"rank ?(\d{1,5})\]:? ?[^\n]{0,200}?seqnum=")
 _LIBRARIES = ("site-packages", "dist-packages", "...", "/lib/python", "<frozen", "torch/", "/opt/conda")
@@ -194,6 +195,7 @@ def seen_in(
         and not any_of((*_LIBRARIES, *_folders(known)), frame)
         and not (framework and f"{framework.lower()}/" in frame),
         "child-failed": "childfailederror" in shown and segments.first_error is None,
+        "recent-torch": not (facts.torch or "2").startswith(("0.", "1.")) and not any_of(_OLD_TORCH, shown),
         "config": bool(segments.of(Kind.CONFIGURATION)),
         "toolkit-unknown": facts.cuda is None or facts.driver is None,
         "hangs": hangs,

@@ -25,13 +25,13 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     "source": (
         (
             *("nightly", "commit", "line", "ci fail", "cd pipeline", "failing ", "up-to-date with", "up to date with"),
-            *("master", "main", "today", "主分支", "mainline", "source install"),
+            *("master", "main", "today", "主分支", "mainline", "source install", "jenkins"),
         ),
         re.compile(
             r"(?<!\w)nightly|(?<!\w)commit[^\n]{0,20}?(?<!\w)[0-9a-f]{7}|c[id] (?:fail|pipeline)"
             r"|failing [^\n]{0,40}?test|(?<!\w)lines? \d{1,5}(?: to \d{1,5})?\s{1,2}in\s{1,2}[0-9a-f]{7}(?!\w)"
             r"|up.to.date with the master|主分支|(?:master|main)[`'\"*]{0,2} of today|today's (?:master|main)"
-            r"|(?<=latest )mainline|(?<=merged )(?:master|main) into|source install(?!ation)"
+            r"|(?<=latest )mainline|(?<=merged )(?:master|main) into|source install(?!ation)|jenkins"
         ),
     ),
     "notebook": (  # no command launches the processes
@@ -58,7 +58,8 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
         ),
         # A worker that failed is restarted, and a memory error that was seen is measured.
         re.compile(
-            r"(?<!\ba memory )(?<!by one )(?<!by-one )error|exception|traceback|crash|fail(?:s|ing)|abort|assertion"
+            r"(?<!\ba memory )(?<!by one )(?<!by-one )error|(?<!store an )(?<!raise an )(?<!throw an )exception"
+            r"|traceback|crash|fail(?:s|ing)|abort|assertion"
             r"|side assert|broken|seg|core|sig|failed(?! (?:worker|node|process|rank|task|machine|actor|pod)s?\b)"
         ),
     ),
@@ -89,7 +90,7 @@ _NO_ERROR = (
     re.compile(
         r"silent|(?:(?<!\w)no|without)(?: any| an)?(?: further| other| more)?(?: warnings?(?: or|,))?"
         r" (?:error|exception|traceback)"
-        r"|not? any error|n[o']t (?:raise|throw|fail)"
+        r"|without a (?:word|warning|message)|not? any error|n[o']t (?:raise|throw|fail)"
     ),
 )
 # "no" and "not" only as the whole value: "GPU memory: not released after step" denies nothing.

@@ -15,7 +15,7 @@ from distriage.segments.roles import names_failure, quotes_exception, vocabulary
 # A reporter who says how to fix the code.
 _MENDS = re.compile(
     r"should (?:probably |gracefully |explicitly |also )?"
-    r"(?:fix|handle|skip|throw|raise|allow|state|check|be (?:removed|replaced|changed|renamed))(?![\w?])"
+    r"(?:fix|handle|skip|throw|raise|allow|state|check|pass on|be (?:removed|replaced|changed|renamed))(?![\w?])"
     r"|(?:fix (?:is|would be|should be)|culprit is|root cause is)\b"
     r"(?! (?:still |yet |much |very |highly |really )?"
     r"(?:not\b|un(?:known|clear|certain)|open\b|hard\b|great|nice|good|appreciated|welcome|helpful|needed)"
@@ -35,12 +35,15 @@ _FOUND = re.compile(
     r"|fix should |opened a (?:pr\b|pull)"
     r"|it originates? from|the current code\b|quick fix (?:below|is|would|:)"
     r"|propose (?:some|a|the|these|to) (?:\w{1,12} )?(?:modification|change|fix|patch)"
-    r"|just for tracking|lines in [\w./]{1,60} (?:file )?that (?:trigger|cause)"
+    r"|just for tracking|remind me to|on purpose|consider adding (?:th|a )|users told us|consequence:"
+    r"|(?:(?<=clean )|(?<=proper )|(?<=recommended ))way to "
+    r"|this pr \S{0,80} ?(?:introduces|breaks|causes)|lines in [\w./]{1,60} (?:file )?that (?:trigger|cause)"
+    r"| (?:fixed|gone)\b(?:(?<=error fixed)|(?<=error is fixed)|(?<=error is gone)|(?<=problem is gone))(?! in)"
     r"|i will work on (?:it|this|the)|will send a p(?:r\b|ull)"
     r"|figured (?:out )?the (?:source|cause|reason)"
     r"|the (?:cause|reason)(?: of (?:the|this) [a-z]{3,10})? is (?!un|not|still)"
     r"|(?:package|wheel|release) (?:doesn't|does not|didn't) (?:include|contain|ship)"
-    r"|\.(?:py|cc|cu|cpp|h)[`)]{0,2},?\s?(?:line \d|#l\d|:\d{2,5}(?![\d)]))"
+    r"|\.(?:py|cc|cu|cpp|h)[`)]{0,2},?\s?(?:line \d|#l\d|\(l(?:ine )?\d|:\d{2,5}(?![\d)]))"
     r"|line \d{2,5} of `?[\w/]{1,80}\.|lines? \d{1,5}(?: to \d{1,5})?\s{1,9}in\s{1,9}[0-9a-f]{7}\b|#l\d{1,5}"
 )
 _PATCH = ("diff --git ", "\n+++ b/", "\n@@ -")

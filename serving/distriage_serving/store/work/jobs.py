@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Integer, Select, bindparam, exists, or_, s
 from sqlalchemy.orm import aliased
 
 from distriage.base.references import IssueReference
-from distriage_serving.store.schema import Delivery, Job
+from distriage_serving.store.work.tables import Delivery, Job
 
 SWEEP: Final = "sweep"
 Item = TypeVar("Item", Delivery, Job)

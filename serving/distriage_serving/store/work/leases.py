@@ -10,9 +10,10 @@ from sqlalchemy.orm import Session, defer
 
 from distriage_serving.store.database import Database, insert, plain_insert, values_of
 from distriage_serving.store.reader import ReaderAnswer
-from distriage_serving.store.schema import WAITING, WORK_STATES, Delivery, Issue, Job, WorkState
+from distriage_serving.store.schema import Issue, WorkState
 from distriage_serving.store.work.jobs import Item, NewJob, due_items
 from distriage_serving.store.work.pace import COUNTED_S, Write
+from distriage_serving.store.work.tables import WAITING, WORK_STATES, Delivery, Job
 
 MAX_ATTEMPTS: Final = 10
 
