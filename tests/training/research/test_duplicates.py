@@ -8,7 +8,7 @@ import pytest
 
 from distriage.base.errors import CorpusError
 from distriage.classifier import Classifier
-from distriage_research.experiments.clusters import clusters_table, measure_clusters
+from distriage_research.clusters import clusters_table, measure_clusters
 from distriage_research.experiments.duplicates import duplicates_table, measure_duplicates, rank
 
 TITLES = ("NCCL timeout", "loss is nan", "checkpoint lost", "timeout of NCCL", "other")

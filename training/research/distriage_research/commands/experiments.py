@@ -151,7 +151,7 @@ def clusters(
     """How many clusters repositories have, and how often two issues of one have one cause."""
     with needed():
         from distriage.classifier import Classifier
-        from distriage_research.experiments.clusters import clusters_table, measure_clusters
+        from distriage_research.clusters import clusters_table, measure_clusters
 
         result = measure_clusters(Classifier(model, threads=1), texts, judged)
     typer.echo(clusters_table(result))
