@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from distriage.facts.compatibility.matrix import COLUMNS, RELEASES, compute_of, listed_releases, mismatches
 from distriage.facts.compatibility.misfits import misfits
-from distriage.facts.compatibility.requirements import PACKAGES, requirements_in
+from distriage.facts.compatibility.requirements import PACKAGES, requirements_of
 from distriage.facts.environment import facts_of
 from distriage.segments import split
 
@@ -85,13 +85,15 @@ def test_a_gpu_has_its_compute_capability(name: str, capability: str | None) -> 
 
 
 def test_metadata_gives_what_counts_on_linux() -> None:
-    text = (
-        "Metadata-Version: 2.1\nName: x\nRequires-Python: >=3.9\nRequires-Dist: torch (==2.4.0)\n"
-        "Requires-Dist: numpy>=1; python_version < '3.11'\nRequires-Dist: numpy>=2; python_version >= '3.11'\n"
-        "Requires-Dist: triton==3.0.0; platform_system == 'Linux'\nRequires-Dist: peft>=1; extra == 'all'\n"
-        "Requires-Dist: requests>=2\n\nBody: torch\n"
+    requires = (
+        "torch (==2.4.0)",
+        "numpy>=1; python_version < '3.11'",
+        "numpy>=2; python_version >= '3.11'",
+        "triton==3.0.0; platform_system == 'Linux'",
+        "peft>=1; extra == 'all'",
+        "requests>=2",
     )
-    assert requirements_in(text) == {"python": ">=3.9", "torch": "==2.4.0", "triton": "==3.0.0"}
+    assert requirements_of(requires, ">=3.9") == {"python": ">=3.9", "torch": "==2.4.0", "triton": "==3.0.0"}
 
 
 def test_a_report_that_lists_two_that_do_not_fit_is_told() -> None:

@@ -35,14 +35,6 @@ _LINUX: Final = {
 }
 
 
-def requirements_in(metadata: str) -> dict[str, str]:
-    """The requirements of a package's `METADATA` or `PKG-INFO`; see `requirements_of`."""
-    from email.parser import HeaderParser  # slow to import, and needed for no report
-
-    head = HeaderParser().parsestr(metadata)
-    return requirements_of(head.get_all("Requires-Dist", ()), head.get("Requires-Python"))
-
-
 def requirements_of(requires: Iterable[str], python: str | None) -> dict[str, str]:
     """Package, or `python` -> PEP 440 specifier, on Linux with an x86 processor.
 

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from email.parser import HeaderParser
 from importlib import resources
 from itertools import groupby
 from operator import itemgetter
@@ -25,7 +26,7 @@ from packaging.version import InvalidVersion, Version
 from distriage.base.disk import writing
 from distriage.base.errors import DistriageError
 from distriage.facts.compatibility.matrix import COLUMNS, RELEASES, Requirement
-from distriage.facts.compatibility.requirements import PACKAGES, PYTHON, requirements_in
+from distriage.facts.compatibility.requirements import PACKAGES, PYTHON, requirements_of
 from distriage.github.http_client import open_client
 
 PAGES: Final = "matrix_pages.csv"
@@ -143,7 +144,8 @@ def _rows(package: str, releases: Sequence[Release], texts: Sequence[str]) -> It
 
 
 def _wanted(package: str, release: Release, text: str) -> dict[str, str]:
-    found = requirements_in(text)
+    head = HeaderParser().parsestr(text)
+    found = requirements_of(head.get_all("Requires-Dist", ()), head.get("Requires-Python"))
     if package == "torch" and release.minors and PYTHON in found:  # it has no source archive: no wheel, no torch
         found[PYTHON] += f",<3.{max(release.minors) + 1}"
     return found
