@@ -63,7 +63,7 @@ FLOORS = {
     "distriage_research": [
         {"commands"},
         {"bench", "corpus", "experiments", "published", "verdicts"},
-        {"files", "intervals", "needs", "same"},
+        {"files", "intervals", "needs", "clusters", "same"},
     ],
 }
 MAX_MODULES, MAX_LINES, MAX_PARAMETERS = 15, 300, 6

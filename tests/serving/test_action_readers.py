@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,20 @@ def test_the_summary_names_the_past_issue_that_is_likely_the_same(
     assert act(**given) == 0
     (comment,) = [write for write in double.written if write.path.endswith("/comments")]
     assert "redirect.github.com/Owner/Repo/issues/1" in str(comment.body)
+
+
+def test_the_summary_says_where_a_closed_issue_was_fixed(
+    double: GitHub, runner: Path, act: Act, shipped_bundle: Path, tmp_path: Path
+) -> None:
+    double.open("owner/repo#9", past_index.TITLE, past_index.BODY)
+    index, file, table = past_index.asked_before(Classifier(shipped_bundle)), tmp_path / "past.npz", tmp_path / "r.json"
+    closed = replace(index.issues[0], state="closed", closed_by="completed", closed_at=1.7e9)
+    replace(index, issues=[closed, *index.issues[1:]]).save(file)
+    releases = [{"tag": "v2.0.0", "published_at": 1.6e9}, {"tag": "v2.1.0", "published_at": 1.8e9}]
+    table.write_text(json.dumps({"repositories": {"owner/repo": {"fetched_at": 1.9e9, "releases": releases}}}))
+    given = {"model": str(shipped_bundle), "issue_number": "9", "past_issues": str(file), "releases": str(table)}
+    assert act(**given) == 0
+    assert "(closed: `completed`; probably fixed in 2.1.0)" in summary(runner)
 
 
 def test_an_index_of_past_issues_of_another_model_is_left_out(

@@ -18,6 +18,7 @@ from distriage_serving.metrics import Metrics
 
 from support import past_index
 from support.bot import CONFIG, ISSUE, OTHER_BOT, TITLE, Bot, bot, github, make, store  # noqa: F401
+from support.github import PERSON
 
 NEW = "owner/repo#9"
 
@@ -72,6 +73,20 @@ def test_a_suggested_duplicate_costs_one_request_more(knowing: Bot, *, stale: bo
     assert (suggested["action"], suggested["target_id"]) == ("close_issue", 77 if stale else 2_000_000_001)
     assert len(made[10]) == len(made[9]) + 1 + stale and len(asked) == stale
     assert github.issues["owner/repo#10"]["state"] == "open"
+
+
+def test_a_duplicate_that_a_person_approved_is_known_by_its_original(knowing: Bot) -> None:
+    github = knowing.github
+    github.suggesting.add("owner/repo")
+    knowing.store.begin_past("owner/repo", knowing.worker._judge.bundle.manifest.name)
+    github.files["owner/repo/.github/distriage.yml"] = f"{CONFIG}suggestions: perhaps\n"
+    knowing.deliver("issues", github.payload("opened", NEW))
+    knowing.settle()
+    (suggested,) = github.pending(NEW)
+    github.decide(NEW, suggested["id"], PERSON, approve=True)
+    knowing.deliver("issues", github.payload("reopened", NEW))
+    knowing.settle()
+    assert [row.closed_by for row in knowing.store.past_rows("owner/repo", 0)] == ["duplicate of #1"]
 
 
 def past(bot: Bot) -> tuple[str, str, str] | None:

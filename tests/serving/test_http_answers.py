@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,19 @@ def test_duplicates_are_looked_up_in_a_repository_s_past_issues(shipped_bundle: 
         others = [{"title": "Docs: a typo"}, {"title": " "}, {**new, "id": "owner/repo#1"}, new]
         batch = post(server.client, {"reports": others, "duplicates": "owner/repo"}).json()["verdicts"]
         assert [len(verdict.get("duplicates", "failed")) for verdict in batch] == [0, len("failed"), 0, 1]
+
+
+def test_a_report_of_a_version_after_the_fix_may_be_a_regression(shipped_bundle: Path, tmp_path: Path) -> None:
+    index = past_index.asked_before(Classifier(shipped_bundle, threads=1), "vllm-project/vllm")
+    fixed = replace(index.issues[0], state="closed", closed_by="#7", milestone="v0.8.5")
+    replace(index, issues=[fixed, *index.issues[1:]]).save(tmp_path / "vllm-project--vllm.npz")
+    with running(partial(Classifier, shipped_bundle, threads=1), past=tmp_path) as server:
+        for version, is_later in (("0.9.1", True), ("0.8.2", False)):
+            body = f"{past_index.BODY}\n\nvLLM version: {version}"
+            new = {"title": past_index.TITLE, "body": body, "id": "vllm-project/vllm#9"}
+            (item,) = post(server.client, {**new, "duplicates": "vllm-project/vllm"}).json()["duplicates"]
+            assert (item["fixed_in"], item["possible_regression"]) == ("0.8.5", is_later)
+            assert (item["closed_by"], item["closed_duplicate"]) == ("#7", None)
 
 
 @pytest.mark.parametrize("keys", [{}, {"api_keys": [KEY]}], ids=["none", "one"])

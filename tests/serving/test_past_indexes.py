@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ import pytest
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
+from distriage.github.listed import ListedIssue
 from distriage.past.packed import pack
+from distriage.past.signature import signature_of
+from distriage.reading.report import read
 from distriage_serving.judging.indexes import ANEW_AT, PastIndexes
-from distriage_serving.judging.keeping import keep_issue
+from distriage_serving.judging.keeping import keep_all, keep_issue
 from distriage_serving.store import Issue, PastRow, PastState, Store
 
 from support.databases import NOW
@@ -153,3 +157,28 @@ def test_a_ready_index_is_looked_up_while_another_is_made(
         finally:
             made.set()
         assert large.result(WAIT_S) is not None
+
+
+def test_what_github_tells_of_an_issue_and_what_it_states_are_in_the_index(
+    sqlite_store: Store, keyword_classifier: Classifier
+) -> None:
+    body = "```\nShardError: rank 3 lost its shard\n```\nvLLM version: 0.8.5"
+    listed = ListedIssue(
+        *(7, "It crashes", body, "https://x.org/7", NOW, (), False),
+        updated_at=NOW + 9,
+        reason="completed",
+        closed_at=NOW + 9,
+        milestone="v0.9.0",
+        reactions=4,
+    )
+    place, model = "vllm-project/vllm", keyword_classifier.bundle.manifest.name
+    assert list(keep_all(sqlite_store, keyword_classifier, place, [listed])) == [(1, 1)]
+    index = PastIndexes(None, sqlite_store).index(place, model)
+    assert index is not None
+    (issue,) = index.issues
+    assert (issue.closed_at, issue.milestone, issue.version, issue.reactions) == (NOW + 9, "v0.9.0", "0.8.5", 4)
+    assert issue.signature == signature_of(read(IssueReport("It crashes", body)).segments) != ""
+    later = replace(listed, milestone="v0.9.1", reactions=5, updated_at=NOW + 10)
+    assert list(keep_all(sqlite_store, keyword_classifier, place, [later])) == [(1, 0)]  # not read again
+    (row,) = sqlite_store.past_rows(place, 0)
+    assert (row.milestone, row.reactions, row.version, row.signature) == ("v0.9.1", 5, "0.8.5", issue.signature)

@@ -8,6 +8,7 @@ import pytest
 
 from distriage.base.errors import CorpusError
 from distriage.classifier import Classifier
+from distriage_research.clusters import clusters_table, measure_clusters
 from distriage_research.experiments.duplicates import duplicates_table, measure_duplicates, rank
 
 TITLES = ("NCCL timeout", "loss is nan", "checkpoint lost", "timeout of NCCL", "other")
@@ -53,3 +54,21 @@ def test_tables_that_do_not_fit_are_named(keyword_classifier: Classifier, texts:
     pairs.write_text("issue,same_as\no/r#1,o/r#99\n", encoding="utf-8")
     with pytest.raises(CorpusError, match="of no pair both issues have a text"):
         measure_duplicates(keyword_classifier, [texts], pairs, None)
+
+
+def test_clusters_are_counted_and_their_judged_pairs_shared_out(shipped_classifier: Classifier, tmp_path: Path) -> None:
+    issues, judged = tmp_path / "issues.jsonl", tmp_path / "judged.csv"
+    body = "```\nShardError: rank {} lost its shard\n```"
+    rows = [
+        {"id": f"O/r#{number}", "title": "It crashes", "body": body.format(number), "created": f"2024-05-0{number}"}
+        for number in (1, 2, 3)
+    ]
+    rows.append({"id": "o/other#1", "title": "It hangs", "body": ""})
+    issues.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    judged.write_text("issue,past,same\no/r#2,o/r#1,yes\no/r#3,o/r#1,no\n", encoding="utf-8")
+    result = measure_clusters(shipped_classifier, [str(issues)], judged)
+    assert result.found == {"o/r": (3, 1, 1, 3), "o/other": (1, 0, 0, 0)}
+    table = clusters_table(result)
+    assert "| all | 4 | 1 | 1 | 3 |" in table and "2 of 3 pairs in clusters were judged, and 1 have" in table
+    judged.write_text("issue,past,same\n", encoding="utf-8")
+    assert clusters_table(measure_clusters(shipped_classifier, [str(issues)], judged)).endswith("were judged.")

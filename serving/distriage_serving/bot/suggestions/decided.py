@@ -87,6 +87,9 @@ def poll(
         rows = store.suggestions(reference)
         decided = [row for row in rows if row.who is not None and row.id in {old.id for old, _ in found}]
         store.add_reviews(*_reviews(store, reference, decided, rows))
+        for row in decided:
+            if row.action == "close_issue" and row.state == "approved":
+                store.settle_past(reference.repository, {reference.number}, f"duplicate of #{row.value}")
     return Polled(rows, decided)
 
 

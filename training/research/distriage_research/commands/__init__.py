@@ -11,6 +11,7 @@ from distriage.base.terminal import say, speak_utf8
 from distriage_research.commands.bench import bench
 from distriage_research.commands.corpus import corpus_app
 from distriage_research.commands.experiments import (
+    clusters,
     curve,
     domain,
     duplicates,
@@ -26,7 +27,7 @@ from distriage_research.commands.published import import_tosem, matrix, report
 from distriage_research.commands.verdicts import explain, readers, similar
 
 _COMMANDS = (
-    *(peers, curve, leave_out, sources, domain, errors, duplicates, own_labels, recover, pretrain),
+    *(peers, curve, leave_out, sources, domain, errors, clusters, duplicates, own_labels, recover, pretrain),
     *(explain, similar, readers, report, import_tosem, matrix, bench),
 )
 

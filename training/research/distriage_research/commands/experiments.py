@@ -143,6 +143,20 @@ def duplicates(
     typer.echo(duplicates_table(result))
 
 
+def clusters(
+    judged: Annotated[Path, typer.Argument(metavar="JUDGED.csv", help="Columns issue, past, same (yes, no).")],
+    texts: Annotated[list[str], typer.Argument(metavar="ISSUES.jsonl...", help="Issues of repositories.")],
+    model: ModelOption = None,
+) -> None:
+    """How many clusters repositories have, and how often two issues of one have one cause."""
+    with needed():
+        from distriage.classifier import Classifier
+        from distriage_research.clusters import clusters_table, measure_clusters
+
+        result = measure_clusters(Classifier(model, threads=1), texts, judged)
+    typer.echo(clusters_table(result))
+
+
 def own_labels(
     histories: Annotated[
         list[Path], typer.Argument(metavar="HISTORY.jsonl...", help="What `distriage learn` keeps of repositories.")
