@@ -299,6 +299,8 @@ def test_what_is_not_there_is_not_seen(text: str, absent: str) -> None:
         "It is idle|I figured the source of it and propose some modifications.",
         "The state stays ALIVE|This is just for tracking.",
         "It waits|Worker 0 has a batch more. Is there a clean way to treat such shards?",
+        "It waits|My question is, how can I use several models in one script?",
+        "It waits|We think we know the reason: a head is not used there.",
         "It got slow|This PR https://github.com/acme/flock/pull/12 introduces a regression of 10 %.",
         "It fails|`few_shot` is empty, and `utils/conversation.py` (L126) indexes into it.",
         "It fails|I add the two attributes like below. The error is gone.",
