@@ -65,11 +65,6 @@ def calls() -> list[tuple[str, tuple[str, ...]]]:
 CALLS = calls()
 
 
-def test_no_page_holds_both_sides_of_a_merge() -> None:
-    marked = [path.name for path in PAGES if re.search(r"^(<{7}|>{7}) ", path.read_text(encoding="utf-8"), re.M)]
-    assert marked == []
-
-
 def test_commands_are_found_in_the_docs() -> None:
     assert commands_in("A=1 distriage x -y 'a b' | tee z && distriage --q > f # distriage no") == [
         ["x", "-y", "a b"],

@@ -179,6 +179,12 @@ def test_a_link_that_breaks_in_a_run_has_its_interface() -> None:
         ("The period is off by one error, on the GPU.", LIGHTNING, "checkpoint-save-resume-failure", "error"),
         ("It stops unexpectedly, without a warning.", DEEPSPEED, "runtime-hang", "error"),
         ("`nn.DataParallel(net)` gets stuck.", TORCH, "setup-hang", "launcher"),
+        ("I ran (python train.py --gpus 2) and it gets stuck.", LIGHTNING, "setup-hang", "launcher"),
+        ("In the latest codebase it fails.", TORCH, "model-loading-failure", "torch"),
+        ("PyTorch version: 4edc8273eb223785929c0017caf15c101964d480. It fails.", TORCH, "api-exception", "torch"),
+        ("I cloned the most recent repository today.", DEEPSPEED, "incorrect-output", "framework_version"),
+        ("Distributed package doesn't have NCCL built in. CUDA 9 cards", TORCH, "backend-unavailable", "cuda"),
+        ("nccl-tests hangs on the same cards.", TORCH, "setup-hang", "torch"),
         ("```\nNNODES=2 RANK=1 \\\n  flock pretrain --factory a\n```", TORCH, "launch-failure", "launcher"),
         (
             "Two layers are gone without a word; an assertion should say so.",
@@ -298,7 +304,7 @@ def test_who_hopes_for_a_fix_or_asks_for_one_explains_nothing(text: str) -> None
 
 
 def test_the_toolkit_is_called_by_its_name_where_the_card_is_known() -> None:
-    crash = {"symptom": "backend-unavailable", "has_error": True}
+    crash = {"symptom": "native-crash", "has_error": True}
     assert asked("CUDA error on the card", VLLM, **crash)["cuda"] == "Which CUDA version?"  # type: ignore[arg-type]
     assert asked("cuda stops", VLLM, **crash)["cuda"] == "Which CUDA (or ROCm) version?"  # type: ignore[arg-type]
     assert asked("CUDA error on the card of an AMD EPYC host", VLLM, **crash)["cuda"] == "Which CUDA version?"  # type: ignore[arg-type]

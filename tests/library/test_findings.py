@@ -194,6 +194,9 @@ def test_an_error_behind_the_place_of_a_log_or_a_compiler_is_not_asked_for(bundl
     [
         ("I am attaching the full logs of both nodes.", True),
         ("Logs are attached.", True),
+        ("I can add more (both attached: nccl.log, stack.log).", True),
+        ("E       AttributeError: 'A' object has no attribute 'b'", True),
+        ("It stops with\n\n`Both types of the data must be equal to use it`", True),
         ("I get this error:\n\n```\nstep 1 of 8\nCould not run nms with arguments of XLA\n```", True),
         ("```\nERROR: This container was built for a newer driver.\n```", True),
         ("The error prior to the successful tests is attached.", True),

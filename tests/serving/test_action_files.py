@@ -151,6 +151,15 @@ def test_files_that_are_hidden_without_a_word_are_not_taken_for_absent(
     assert "permission `contents: read`" in capsys.readouterr().out and double.written == []
 
 
+def test_a_folder_that_github_does_not_list_is_not_taken_for_empty(double: GitHub, act: Act) -> None:
+    double.files |= {OWN: DRY, FORM: A_FORM}
+    unlisted = {"folder": {"entries": None}, "config": None, "forms": {"entries": None}}
+    answer = json.dumps({"data": {"own": unlisted, "general": unlisted}})
+    double.troubles.append(Trouble("POST /graphql", Fault(200, answer, {})))
+    assert act("true", login="bot") == 0 and double.written == []  # as the configuration asks
+    assert len([request for request in double.requests if "/contents/" in request.path]) == 4
+
+
 def test_the_query_and_the_double_s_answers_are_as_github_s_schema_says(node_modules: Path) -> None:
     sets = [(name, files) for name, files in {**FILES, **LINKS}.items() if files]
     cases = [{"files": files, "links": sorted(LINKS.get(name, ()))} for name, files in sets]

@@ -84,6 +84,21 @@ def test_an_index_follows_what_changes_in_the_store(
     assert (latest.idf is first.idf) != few
 
 
+def test_a_mark_of_a_maintainer_closes_nothing_yet(sqlite_store: Store, keyword_classifier: Classifier) -> None:
+    store, model = sqlite_store, keyword_classifier.bundle.manifest.name
+    store.begin_past("o/r", model)
+    put(store, keyword_classifier, 1, "Old")
+    store.settle_past("o/r", {1}, "duplicate of #7")
+    indexes = PastIndexes(None, store)
+    told = []
+    for state in ("open", "closed"):
+        store.set_past_states(PastState(IssueReference("o/r", 1), state, NOW + 9, "duplicate" * (state == "closed")))
+        index = indexes.index("o/r", model)
+        assert index is not None
+        told.append(index.issues[0].closed_by)
+    assert told == ["", "duplicate of #7"]
+
+
 def test_another_model_s_issues_are_left_behind(sqlite_store: Store, keyword_classifier: Classifier) -> None:
     store, model = sqlite_store, keyword_classifier.bundle.manifest.name
     indexes = PastIndexes(None, store)

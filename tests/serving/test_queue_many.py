@@ -18,6 +18,7 @@ from distriage.base.types import IssueReport, Outcome
 from distriage.classifier import Classifier
 from distriage.github.client import Client
 from distriage.own.answer import OwnLabel
+from distriage.signs.kinds import Sign
 from distriage_serving.bot.deliveries import Assigned, effect_of
 from distriage_serving.bot.follow_up import follow_delivery
 from distriage_serving.bot.reconcile import bring_in_step
@@ -34,6 +35,9 @@ from support.queue_site import admin, stranger
 from support.stored_issues import TAXONOMY, issue, person, prediction
 from support.verdicts import axis_verdict, make_verdict
 
+NONE = dict.fromkeys(VIEWS, 0)
+REGRESSED = "It worked in 1.0 and fails in 1.1."
+
 
 @pytest.fixture
 def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
@@ -44,6 +48,14 @@ def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactor
 def add_many(site: Queue, count: int, title: str = "exhausted timeout") -> list[str]:
     """Keys of new issues."""
     return [f"owner/repo#{number}@{site.add(number, title)}" for number in range(1, count + 1)]
+
+
+def add_regression(site: Queue, number: int) -> None:
+    """An issue whose report says that an earlier release worked."""
+    said = site.classifier.classify(IssueReport("t", "")).model_copy(
+        update={"signs": [Sign(name="regression", says=REGRESSED, line=1)]}
+    )
+    add_issue(site.store, "Owner/Repo", number, "t", "", said, time.time())
 
 
 def many(client: httpx.Client, query: str = "", keys: Sequence[str] = (), **data: str) -> httpx.Response:
@@ -75,12 +87,15 @@ def test_views_are_rows_and_count_what_they_list(site: Queue, admin: httpx.Clien
     many(admin, keys=keys[1:2], days="7")
     row = SuggestionRow(repository="owner/repo", number=3, action="add_label", value="x", at=time.time())
     site.store.begin_suggestions([row])
-    assert counts(admin) == {"Waiting": 4, "Mine": 1, "Needs an answer": 0, "Snoozed": 1, "Suggested": 1}
+    add_regression(site, 10)
+    assert counts(admin) == {**NONE, "Waiting": 5, "Mine": 1, "Snoozed": 1, "Suggested": 1, "Regressions": 1}
     other = counts(admin, "repository=owner/other&order=newest")
-    assert other == {"Waiting": 1, "Mine": 0, "Needs an answer": 0, "Snoozed": 0, "Suggested": 0}
+    assert other == {**NONE, "Waiting": 1}
     for name, view in VIEWS.items():
         query = "&".join(f"{key}={value}" for key, value in view.items())
         assert len(shown(admin, query)) == counts(admin)[name]
+    assert shown(admin, "sign=regression") == [10] and shown(admin, "sign=old-version") == []
+    assert REGRESSED in admin.get("/queue/owner/repo/10").text
     page = admin.get("/queue?assigned=me").text
     assert re.search(r'aria-current="page">Mine', page) and "for default</span>" in page
 
@@ -259,7 +274,7 @@ def test_a_long_selection_goes_in_parts_and_ends_somewhere(
     monkeypatch.setattr(picked, "MAX_BULK", 110)
     monkeypatch.setattr(picked, "_AT_ONCE", 50)
     many(admin, all="120", days="1")
-    assert counts(admin) == {"Waiting": 10, "Mine": 0, "Needs an answer": 0, "Snoozed": 110, "Suggested": 0}
+    assert counts(admin) == {**NONE, "Waiting": 10, "Snoozed": 110}
     admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))})
     assert counts(admin)["Waiting"] == 120
 

@@ -128,5 +128,8 @@ def test_open_issues_of_one_cause_are_gathered_on_a_page(keyword_classifier: Cla
         assert f'<a href="{address}">#4</a>' in page and "#2</a>" not in page
         assert client.get(address, follow_redirects=True).url.path == "/queue/owner/repo/4"
         assert client.get("/queue/no/such/clusters").status_code == 404
+        undated = [replace(issue, filed_at=0.0) for issue in issues]
+        make_index(undated, [none] * 4, [np.ones(2, np.float32)] * 4, "toy").save(tmp_path / "owner--repo.npz")
+        assert "1970" not in (page := client.get("/queue/owner/repo/clusters").text) and "3 open" in page
         make_index(issues[:2], [none] * 2, [np.ones(2, np.float32)] * 2, "toy").save(tmp_path / "owner--repo.npz")
         assert "No two open issues" in client.get("/queue/owner/repo/clusters").text

@@ -7,13 +7,8 @@ from threading import Event, Thread
 import pytest
 
 from distriage.base.references import IssueReference
-from distriage_serving.store import (
-    Act,
-    Job,
-    Lifecycle,
-    Store,
-    triage_job,
-)
+from distriage.signs.kinds import Sign
+from distriage_serving.store import Act, IssueFilter, Job, Lifecycle, Store, triage_job
 
 from support.databases import NOW, Clock
 from support.stored_issues import TAXONOMY, issue, person, prediction
@@ -94,6 +89,18 @@ def test_an_axis_that_does_not_apply_needs_no_review(store: Store) -> None:
     store.add_reviews(person("symptom", how="label"))
     found = store.get_issue("owner/repo", 1)
     assert found is not None and found.status == "accepted"
+
+
+def test_a_sign_is_found_and_needs_no_review(store: Store) -> None:
+    store.save_issue(issue())
+    stored = prediction(symptom="apply")
+    signs = [Sign(name="regression", says="It worked.", line=None)]
+    stored.verdict = stored.verdict.model_copy(update={"signs": signs})
+    store.save_verdict(stored, TAXONOMY, labelled=[])  # so all axes matter
+    store.add_reviews(*(person(axis, how="label") for axis in stored.verdict.axes))
+    found = store.get_issue("owner/repo", 1)
+    assert found is not None and found.status != "open"
+    assert [store.count_issues(IssueFilter(status=None, sign=sign)) for sign in ("regression", "unreleased")] == [1, 0]
 
 
 def test_an_event_seen_twice_is_one_verdict(store: Store) -> None:

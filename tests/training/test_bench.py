@@ -155,5 +155,6 @@ def test_pages_of_a_queue_are_measured_on_both_databases(
     for pages in found["queue"]["pages"].values():
         assert list(pages) == ["list", "issue", "search", "charts"]
         assert all(0 < page["p50"] <= page["p95"] and page["kb"] > 4 for page in pages.values())
+    assert "as its autovacuum does" in " ".join(done.out.split())
     assert "The triage queue with 60 open issues" in done.out and "PostgreSQL: search" in done.out
     assert again.code != 0 and "expected an empty database; this one holds issues" in again.err

@@ -83,10 +83,11 @@ def _keep(client: Client, place: str, path: str, found: Mapping[str, Any]) -> No
 
 
 def _entries(folder: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]] | None:
-    """The files of a folder by their names, none of one that is absent; None if it is not a folder."""
+    """The files of a folder by their names, none of one that is absent; None if it is not a folder, or not listed."""
     if folder is None:
         return {}
-    return {entry["name"]: entry for entry in folder["entries"]} if "entries" in folder else None
+    entries = folder.get("entries")  # null is allowed by GitHub's schema
+    return None if entries is None else {entry["name"]: entry for entry in entries}
 
 
 def _text(entry: Mapping[str, Any], file: Mapping[str, Any] | None) -> Ok | None:

@@ -162,7 +162,8 @@ def _parts(rows: list[PastRow]) -> tuple[list[PastIssue], list[Features], list[F
         if row.fingerprint is None:
             continue
         reference = f"{row.repository}#{row.number}"
-        told = (row.title, row.url, row.state, row.closed_by, row.filed_at, row.github_id)
+        closed_by = row.closed_by if row.state == "closed" else ""  # of an open one, what may close it
+        told = (row.title, row.url, row.state, closed_by, row.filed_at, row.github_id)
         more = (row.closed_at, row.milestone, row.version, row.reactions, row.signature)
         issues.append(PastIssue(reference, *told, *more))
         counted, vector = unpack(row.fingerprint)

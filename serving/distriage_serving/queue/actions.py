@@ -6,20 +6,12 @@ from typing import Final
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
 from distriage.base.references import IssueReference
 from distriage_serving.queue.closing import carry_out, read_act, undo_last
-from distriage_serving.queue.decisions import (
-    IssueDecision,
-    Target,
-    accepted,
-    dismissed,
-    labelled,
-    read_choices,
-)
+from distriage_serving.queue.decisions import IssueDecision, Target, accepted, dismissed, labelled, read_choices
 from distriage_serving.queue.duplicates import check_other
 from distriage_serving.queue.history import NOBODY, decided_so_far, meanwhile, standing_of
 from distriage_serving.queue.listing import issue_href, list_href, read_number
@@ -46,7 +38,7 @@ async def act_on_many(request: Request) -> Response:
 
 def _pick(request: Request, fields: Fields) -> Picked:
     visit = Visit(request, fields)
-    picked = pick(visit, fields, _query(visit, fields))
+    picked = pick(visit, fields)
     check_other(request, fields, picked.issues)
     return picked
 
@@ -58,7 +50,7 @@ def _act_on_many(request: Request, fields: Fields, picked: Picked) -> Response:
     else:
         left = len(carry_out(visit, read_act(visit, fields), picked.issues))
     left += picked.count - len(picked.issues)
-    query = _query(visit, fields)
+    query = visit.sent(fields).query
     if left or picked.last is None:  # the top of the list reports the rest
         return go_to(list_href(query, {"left": left} if left else {}))
     return go_to(list_href(query, {"at": picked.last}))
@@ -95,7 +87,7 @@ async def undo(request: Request) -> Response:
 
 def _undo(request: Request, fields: Fields) -> Response:
     visit = Visit(request, fields)
-    query = _query(visit, fields)
+    query = visit.sent(fields).query
     at = _read_time(fields.get("at", [""])[0])
     acted = {(issue.repository, issue.number) for issue in undo_last(visit, at)}
     issues = acted or {(row.repository, row.number) for row in visit.decisions.undo(at)}
@@ -112,7 +104,8 @@ async def decide_one(request: Request, owner: str, name: str, number: int) -> Re
 
 def _decide_one(request: Request, fields: Fields, repository: str, number: int) -> Response:
     visit = Visit(request, fields)
-    query = _query(visit, fields)
+    filters = visit.sent(fields)
+    query = filters.query
     seen_id = read_number(fields.get("verdict", [""])[0])
     target = Target(repository, number, seen_id or 0, fields.get("decided", [NOBODY])[0])
     stored = visit.decisions.current(target)
@@ -130,7 +123,6 @@ def _decide_one(request: Request, fields: Fields, repository: str, number: int) 
     if not choices:
         raise ProblemError(400, "bad-request", "every axis is left open; choose a label, or dismiss")
     issue, _ = visit.issue(repository, number)
-    filters, _ = visit.filters(QueryParams(query))
     _, after = visit.store.neighbours(issue, visit.issue_filter(filters), filters.sort)
     if visit.decisions.decide([IssueDecision(stored, target.decided, choices)]):
         reviews = visit.store.reviews(issue=IssueReference(repository, number), undone=True)
@@ -147,9 +139,3 @@ def _read_time(text: str) -> float | None:
         return float(text) if text else None
     except ValueError:
         raise ProblemError(400, "bad-request", f"at: {text[:80]!r}; expected seconds since 1970") from None
-
-
-def _query(visit: Visit, fields: Fields) -> str:
-    """The filters that a form was sent with."""
-    filters, _ = visit.filters(QueryParams(fields.get("query", [""])[0][:2000]))
-    return filters.query

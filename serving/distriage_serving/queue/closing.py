@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -58,7 +57,7 @@ async def act_on(request: Request, owner: str, name: str, number: int) -> Respon
 def _act_on(request: Request, fields: Fields, reference: IssueReference) -> Response:
     visit = Visit(request, fields)
     issue, _ = visit.issue(reference.repository, reference.number)
-    filters, _ = visit.filters(QueryParams(fields.get("query", [""])[0][:2000]))
+    filters = visit.sent(fields)
     _, after = visit.store.neighbours(issue, visit.issue_filter(filters), filters.sort)
     for why in carry_out(visit, read_act(visit, fields), [issue.reference]).values():
         raise ProblemError(409, "conflict", why)

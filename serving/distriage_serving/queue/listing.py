@@ -18,11 +18,12 @@ from distriage.answer.verdict import AxisVerdict
 from distriage.base.errors import InputError
 from distriage.base.references import parse_reference
 from distriage.model.taxonomy import Axis, Taxonomy
+from distriage.signs.kinds import kinds
 from distriage_serving.store import IssueFilter, IssueStatus, Sort
 from distriage_serving.web.problem import ProblemError
 
 NOT_AXES: Final = frozenset(  # the other filters
-    {"repository", "decision", "assigned", "author", "own", "status", "order", "search"}
+    {"repository", "decision", "sign", "assigned", "author", "own", "status", "order", "search"}
 )
 ORDERS: Final[Mapping[Sort, str]] = {
     "priority": "by need",
@@ -137,6 +138,7 @@ class Filters:
             repositories=seen if repository is None else [repository],
             labels={key: _labels(taxonomy, key, label) for key, label in self.chosen.items() if key not in NOT_AXES},
             own=self.chosen.get("own"),
+            sign=self.chosen.get("sign"),
             outcome=decision if decision in OUTCOMES else None,
             differ=decision == DIFFER,
             suggested=decision == SUGGESTED,
@@ -194,10 +196,11 @@ def read_filters(
     axes = [axis for axis in taxonomy.axes.values() if axis.id not in NOT_AXES]
     statuses = [("open", "waiting"), *((status, status) for status in STATUSES if status != "open")]
     decisions = [*OUTCOMES.items(), (DIFFER, "readers differ"), (SUGGESTED, "has a suggestion on GitHub")]
-    kinds: list[tuple[str, str, Mapping[str, Sequence[tuple[str, str]]]]] = [
+    offered: list[tuple[str, str, Mapping[str, Sequence[tuple[str, str]]]]] = [
         ("repository", "Repository", {"": [("", "All"), *repositories.items()]}),
         *((axis.id, axis.name, label_groups(axis, ("", "Any"))) for axis in axes),
         ("decision", "Decision", {"": [("", "Any"), *decisions]}),
+        ("sign", "Sign", {"": [("", "Any"), *((sign, sign.replace("-", " ")) for sign in kinds())]}),
         ("own", "Own label", {}),
         ("author", "Author", {}),
         ("assigned", "Assigned", {"": [("", "Anyone"), ("me", "Me"), ("nobody", "Nobody")]}),
@@ -208,7 +211,7 @@ def read_filters(
     if search := query.get("search", "").strip()[:MAX_SEARCH_CHARS]:
         chosen["search"] = search
     fields = []
-    for key, name, groups in kinds:
+    for key, name, groups in offered:
         default = Field(key, name, groups, "").default
         value = query.get(key, default).strip()[:MAX_SEARCH_CHARS]
         field = Field(key, name, groups, value.casefold() if key == "repository" else value)

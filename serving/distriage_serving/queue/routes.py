@@ -14,22 +14,8 @@ from distriage_serving.github.app_auth import open_app
 from distriage_serving.queue import actions, closing, notices
 from distriage_serving.queue.charts import routes as chart_routes
 from distriage_serving.queue.history import decided_so_far, standing_of, view_history, view_suggestions
-from distriage_serving.queue.issue_view import (
-    OTHER,
-    question_of,
-    view_axes,
-    view_own,
-    view_plan,
-)
-from distriage_serving.queue.listing import (
-    ORDERS,
-    age,
-    filter_axes,
-    issue_href,
-    label_groups,
-    list_href,
-    moment,
-)
+from distriage_serving.queue.issue_view import OTHER, question_of, view_axes, view_own, view_plan
+from distriage_serving.queue.listing import ORDERS, age, filter_axes, issue_href, label_groups, list_href, moment
 from distriage_serving.queue.login import routes as login
 from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.queue.login.desk import Desk

@@ -63,6 +63,10 @@ class Visit:
         """The filters of an address; `ProblemError` (400) for values that no field holds."""
         return read_filters(query, self.taxonomy, self.repositories())
 
+    def sent(self, fields: Fields) -> Filters:
+        """Those of the page that a form was sent from."""
+        return self.filters(QueryParams(fields.get("query", [""])[0][:2000]))[0]
+
     def label_name(self, axis: str, label: str | None) -> str:
         """A label for people; empty without one, or if the taxonomy no longer has the axis."""
         return display_name(self.taxonomy, axis, label) if label and axis in self.taxonomy.axes else ""

@@ -17,7 +17,15 @@ from distriage.base.errors import InputError
 from distriage_serving.store.acts import is_asked, is_hidden, is_snoozed
 from distriage_serving.store.columns import InLowerCase, storable
 from distriage_serving.store.priority import readers_differ
-from distriage_serving.store.schema import NOBODY_WAITS, Issue, IssueStatus, Lifecycle, StoredVerdict, VerdictAxis
+from distriage_serving.store.schema import (
+    NOBODY_WAITS,
+    SIGN_AXIS,
+    Issue,
+    IssueStatus,
+    Lifecycle,
+    StoredVerdict,
+    VerdictAxis,
+)
 from distriage_serving.store.work.suggested import has_suggestion
 
 Sort = Literal["priority", "newest", "oldest", "waiting"]
@@ -42,6 +50,7 @@ class IssueFilter:
         labels: Axis -> standing label, or several of which one stands: a person's decision, else that of the latest
             verdict. Empty: none of them fits, or the axis does not apply.
         own: A label of the repository's own that stands here or on GitHub.
+        sign: In the latest verdict.
         outcome: Of at least one undecided axis of the latest verdict: `apply`, `suggest`, `abstain`, `not-applicable`.
         differ: Two readers of the report differ.
         suggested: A suggestion waits on GitHub.
@@ -57,6 +66,7 @@ class IssueFilter:
     repositories: Collection[str] | None = None
     labels: Mapping[str, str | Collection[str]] = field(default_factory=dict)
     own: str | None = None
+    sign: str | None = None
     outcome: str | None = None
     differ: bool = False
     suggested: bool = False
@@ -90,6 +100,9 @@ class IssueFilter:
             of_label = VerdictAxis.axis == own_axis(self.own), VerdictAxis.standing == self.own
             there = type_coerce(Issue.labels, Text).icontains(json.dumps(self.own), autoescape=True)
             wanted.append(exists().where(said, *of_label) | there)
+        if self.sign is not None:
+            these = select(VerdictAxis.verdict_id).where(VerdictAxis.axis == SIGN_AXIS + self.sign)  # rare: read once
+            wanted.append(Issue.verdict_id.in_(these))
         if self.outcome is not None:
             undecided = ~VerdictAxis.decided, ~VerdictAxis.axis.startswith(OWN_AXIS)
             wanted.append(exists().where(said, VerdictAxis.outcome == self.outcome, *undecided))

@@ -39,7 +39,7 @@ class PastRow(Base):
 
     Attributes:
         state: `open` or `closed`.
-        closed_by: GitHub's reason, or empty.
+        closed_by: As `PastIssue.closed_by`; for an open issue, what is about to close it, or empty.
         updated_at: The issue's on GitHub.
         digest: That of title and body.
         fingerprint: From `distriage.past.packed`; None if the issue is gone.

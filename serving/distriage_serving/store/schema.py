@@ -27,6 +27,7 @@ JsonValue = Annotated[Any, mapped_column(JsonText)]
 Number = Annotated[int, mapped_column(BIG_INTEGER, primary_key=True, autoincrement=True)]
 
 NOBODY_WAITS: Final = NEVER_S
+SIGN_AXIS: Final = "sign:"  # followed by a sign's name: its row among those of the axes
 _ANSWERED: Final = text("waits_since > created_at")
 NEVER_REUSE_IDS: Final = {"sqlite_autoincrement": True}
 
@@ -101,6 +102,7 @@ class Issue(Base):
         Index("issues_priority", "state", "status", "priority", "repository", "number", "verdict_id"),
         Index("issues_created", "state", "status", "created_at", "repository", "number", "verdict_id"),
         Index("issues_assignee", "assignee", "state", "status"),
+        Index("issues_verdict", "verdict_id"),
         Index("issues_waits", "state", "waits_since", "repository", "number"),
         Index(
             "issues_answered",
@@ -170,7 +172,7 @@ class StoredVerdict(Base):
 
 
 class VerdictAxis(Base):
-    """One axis of a verdict, for filters and charts; written with it.
+    """One axis, own label or sign of a verdict, for filters and charts; written with it.
 
     Attributes:
         standing: A person's decision, else `label`; empty: none fits, or the axis does not apply.
@@ -179,7 +181,10 @@ class VerdictAxis(Base):
     """
 
     __tablename__ = "verdict_axes"
-    __table_args__ = (Index("verdict_axes_outcome", "outcome", "decided", "verdict_id", "axis"),)
+    __table_args__ = (
+        Index("verdict_axes_outcome", "outcome", "decided", "verdict_id", "axis"),
+        Index("verdict_axes_standing", "axis", "standing", "verdict_id"),
+    )
 
     verdict_id: Mapped[int] = mapped_column(
         ForeignKey("verdicts.id", ondelete="CASCADE"), primary_key=True, autoincrement=False

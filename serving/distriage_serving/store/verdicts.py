@@ -14,7 +14,7 @@ from distriage.model.taxonomy import Taxonomy
 from distriage_serving.store.database import Database
 from distriage_serving.store.priority import priority
 from distriage_serving.store.reviews import update_status
-from distriage_serving.store.schema import Issue, StoredVerdict, VerdictAxis
+from distriage_serving.store.schema import SIGN_AXIS, Issue, StoredVerdict, VerdictAxis
 
 WEEK_S: Final = 7 * 86400
 _A_MONDAY: Final = 4 * 86400  # 5 January 1970
@@ -92,14 +92,20 @@ class Verdicts(Database):
                         requires_label=requires_label,
                     )
                 )
-            for own in stored.verdict.own or ():
-                label = own.label if own.applied else ""
+            others = [
+                (own_axis(own.label), own.label, own.probability, "apply")
+                if own.applied
+                else (own_axis(own.label), "", own.probability, "abstain")
+                for own in stored.verdict.own or ()
+            ]
+            others += [(SIGN_AXIS + sign.name, sign.name, 1.0, "not-applicable") for sign in stored.verdict.signs or ()]
+            for axis, label, probability, outcome in others:
                 row = VerdictAxis(
                     verdict_id=stored.id,
-                    axis=own_axis(own.label),
+                    axis=axis,
                     label=label,
-                    probability=own.probability,
-                    outcome="apply" if own.applied else "abstain",
+                    probability=probability,
+                    outcome=outcome,
                     labelled=False,
                     standing=label,
                 )

@@ -43,12 +43,19 @@ from distriage.signs.find import signs_of
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)
 _ATTACHED = re.compile(
     r"attach(?:ed|ing)(?: (?!(?:and|but|to|with|debugger|gdb|profiler)\b)\w{1,20}){0,4} (?:log|trace|stack|output)"
-    r"|(?<!\w)(?:log|trace|output|error)s?(?: [a-z]{2,12}){0,6} attached"
+    r"|(?<!\w)(?:log|trace|output|error)s?(?: [a-z]{2,12}){0,6} attached|attached: ?[\w.-]{1,40}\.(?:log|txt)\b"
 )
-_LEVEL = re.compile(r"(?m)^[>\[ ]{0,3}(?:ERROR|FATAL)\]?[: ] ?\w")
+_LEVEL = re.compile(r"(?m)^(?:[>\[ ]{0,3}(?:ERROR|FATAL)\]?[: ] ?\w|E {2,6}\w{1,60}(?:Error|Exception)\b)")
 _ANNOUNCED = re.compile(r"(?:error|exception|message|fail(?:s|ed)?|crash(?:es)?)\b[^\n:：]{0,40}[:：]\s*\Z", re.I)
-_SIGNAL = re.compile(r"\bSIG[A-Z]{2,5}\b|\bsignal \d|\bexit ?codes? -?\d", re.I)
-_STACKS = ("py-spy", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
+# A title that quotes a message, if only its end.
+_SIGNAL = re.compile(
+    r"\bSIG[A-Z]{2,5}\b|\bsignal \d|\bexit ?codes? -?\d|has no attribute '|no module named|cannot import name"
+    r"|were not found in|unexpected keyword",
+    re.I,
+)
+_STACKS = ("py-spy", "pstack", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
+_ERROR_TIMED_OUT = re.compile(r"error\b[^\n]{0,80}\btimed out")
+_TIMED_OUT = ("timed out", "timeout ", "timeout:", "timeouterror")
 _NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
 
 
@@ -174,8 +181,11 @@ class Findings:
             return True
         roles = {line.role for segment in read.segments.all for line in segment.lines}
         if hangs:  # the line "it hangs" does not count
-            return "timed out initializing" in folded(read.report.body) or not roles.isdisjoint(
-                (Role.INITIATING, Role.CASCADE)
+            logs = folded("\n".join(one.text for one in read.segments.of(Kind.LOG, Kind.TRACEBACK)))
+            return (
+                any_of(_TIMED_OUT, logs)
+                or _ERROR_TIMED_OUT.search(folded(read.report.body)) is not None
+                or not roles.isdisjoint((Role.INITIATING, Role.CASCADE))
             )
         if Role.INITIATING not in roles and not roles.isdisjoint((Role.CASCADE, Role.TEARDOWN)):
             return "hangs" in read.situation.seen  # another process failed, unless none did

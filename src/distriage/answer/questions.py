@@ -42,7 +42,7 @@ _NATIVE_STACKS: Final = "`gdb -p PID -batch -ex 'thread apply all bt'`"
 _INLINE_COMMAND: Final = re.compile(
     r"`(?:\$ )?[\w./-]{2,80} (?:[^`\n]{0,200} )?--?[A-Za-z][^`\n]{0,400}`"
     r"|(?m:^[ >$]{0,4}(?:sudo )?(?:python3?|bash|sh|torchrun|mpirun|srun|deepspeed|accelerate|ray|docker|\./)"
-    r"[ \w][^\n]{3})"
+    r"[ \w][^\n]{3})|\bpython3? [\w./-]{1,80}\.py\b"
 )
 _COMMAND_LINE: Final = re.compile(
     r"(?m:^[ >$]{0,4}(?:[A-Z_]{2,30}=\S{1,80} {1,4}){0,8}[\w./-]{2,60} (?:[\w./-]{1,60} ){0,4}--?[a-z][\w-]{0,30}[ =])"
@@ -50,7 +50,9 @@ _COMMAND_LINE: Final = re.compile(
 _STARTS_PROCESSES: Final = re.compile(r"\bmultiprocessing as mp\b|\bmp\.(?:spawn|Process)\(|\bProcess\(target=")
 # A message between quotes, behind the word that announces it.
 QUOTED_ERROR: Final = re.compile(
-    r"(?i:error|exception|raises?|fails with|crash\w{0,3} with|says?)\W{1,4}[\"“`'][^\"”`'\n]{20}"
+    r"(?i:error|exception|raises?|(?:fails|stops|ends|dies|aborts|crash\w{0,3}) with|produces|says?"
+    r"|error[^\n:]{1,40}:)"
+    r"\W{1,4}[\"“`'][^\"”`'\n]{20}"
 )
 _HAPPENS: Final = (
     "What happens? Please give the complete error message or traceback, or what you see and what you expected instead."
@@ -156,6 +158,8 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], me
     project = projects().all.get(framework or "")
     if "source" in situation.subjects or (framework is None and library is None):
         return None
+    if library == PYTORCH == framework and "nccl-tests" in situation.seen:
+        return None  # it fails outside of PyTorch
     if project is None:
         return "torch" if framework is None and "torch" not in stated else None
     if framework == NCCL or (NCCL in project.on and "install" not in means):

@@ -1,7 +1,4 @@
-"""The number of GPUs in a report, in figures, options and words of several languages. Pure.
-
-The largest number counts: on one card it works, on eight it hangs.
-"""
+"""The number of GPUs in a report, in figures, options and words of several languages; the largest counts. Pure."""
 
 from __future__ import annotations
 
@@ -103,10 +100,9 @@ _OPTIONS = (
     *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size", "world_size", "world size"),
     *("num_processes", "gpu count", "gpu_count", "tpu_cores=", "-tp-size", "-tp "),
 )
-# But not the advice of Accelerate's errors, the demand of a Ray actor, or the origin of a checkpoint.
+# But not the advice of Accelerate's errors, the demand of a Ray actor, the origin of a checkpoint, or a degree of 1.
 _OPTION = re.compile(
     r"(?<!specifying `--)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )(?<!saved with )(?<!saved with dp )"
-    # One may be there several times, on a card each.
     rf"(?!(?:tensor.parallel.size|-tp(?:-size)?)[\"' ]?\s{{0,3}}[=:]?\s{{0,3}}1\b)"
     rf"(?:{'|'.join(_OPTIONS)}){_VALUE}(?!\s?(?:!=|[*x×]\s?\d))"
 )
@@ -161,7 +157,9 @@ _SINGLE_GPU = re.compile(
 _SEVERAL_SAID = re.compile(r"(?<![\w-])gpus\b(?!\s?[=:])|multi[- ]?gpu")
 _ONE_VISIBLE = re.compile(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\d])")
 _WORKS_BEHIND = re.compile(r"[^\n.;]{0,40}?\b(?:was|ran) (?:fine|ok|good)\b")  # and the others do not
-_SEVERAL_GPUS = re.compile(r"gpus\b|multi[- ]?gpu|[多几]卡")  # with one card it works, with several it does not
+_SEVERAL_GPUS = re.compile(  # with one card it works, with several it does not
+    r"gpus\b|multi[- ]?gpu|[多几]卡|another gpu|\b[2-9]\d{0,3} (?:\(also|workers\b|ranks\b|processes\b)"
+)
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
     *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", *_OPTIONS, "devices", "--include", *MPI_LAUNCHERS),
@@ -222,6 +220,8 @@ def count_gpus(
                     counts.append((number_of(match), match.start()))
     if not any(count for count, _ in (*per_node, *total)):
         single = first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
+        if single and _PER_NODE_BEHIND.match(words, single.end()):
+            return None, (1, single.start()), True  # there are several nodes
         if single and not _SEVERAL_GPUS.search(words) and not _WORKS_BEHIND.match(words, single.end()):
             return (1, single.start()), None, False
         none = first_at(_NO_GPUS, words, places(("gpus",), words))

@@ -25,13 +25,14 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     "source": (
         (
             *("nightly", "commit", "line", "ci fail", "cd pipeline", "failing ", "up-to-date with", "up to date with"),
-            *("master", "main", "today", "主分支", "mainline", "source install", "jenkins"),
+            *("master", "main", "today", "主分支", "mainline", "source install", "jenkins", "codebase", "clone"),
         ),
         re.compile(
             r"(?<!\w)nightly|(?<!\w)commit[^\n]{0,20}?(?<!\w)[0-9a-f]{7}|c[id] (?:fail|pipeline)"
             r"|failing [^\n]{0,40}?test|(?<!\w)lines? \d{1,5}(?: to \d{1,5})?\s{1,2}in\s{1,2}[0-9a-f]{7}(?!\w)"
             r"|up.to.date with the master|主分支|(?:master|main)[`'\"*]{0,2} of today|today's (?:master|main)"
             r"|(?<=latest )mainline|(?<=merged )(?:master|main) into|source install(?!ation)|jenkins"
+            r"|codebase(?<=(?:latest|newest) codebase)|(?:cloned?|cloning)\b[^\n]{0,60}\btoday"
         ),
     ),
     "notebook": (  # no command launches the processes
@@ -65,7 +66,8 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     ),
 }
 _PERMALINK = re.compile(
-    r"/(?:blob|tree|commits?)/[0-9a-f]{7,40}(?![\w-])|(?<!\w)commit[: `]{1,3}[0-9a-f]{7,40}(?!\w)"
+    r"/(?:blob|tree|commits?)/[0-9a-f]{7,40}(?![\w-])"
+    r"|(?<!\w)(?:commit|version)[: `]{1,3}(?=[a-f]{0,39}\d)[0-9a-f]{7,40}(?!\w)"
     r"|[(@`](?=\w{0,6}\d)(?=\w{0,6}[a-f])[0-9a-f]{7,10}[),`]|\[x\][^\n]{0,60}up.to.date with the master"
 )
 # Branches: "the `main` branch", "on main it hangs", "tip of master". "Main" is an adjective in "the main reason" and

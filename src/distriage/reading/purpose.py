@@ -35,6 +35,7 @@ _FOUND = re.compile(
     r"|fix should |opened a (?:pr\b|pull)"
     r"|it originates? from|the current code\b|quick fix (?:below|is|would|:)"
     r"|propose (?:some|a|the|these|to) (?:\w{1,12} )?(?:modification|change|fix|patch)"
+    r"|my question is,? how|how can i use |(?<=we )know the reason|(?<=we think we )know the reason"
     r"|just for tracking|remind me to|on purpose|consider adding (?:th|a )|users told us|consequence:"
     r"|(?:(?<=clean )|(?<=proper )|(?<=recommended ))way to "
     r"|this pr \S{0,80} ?(?:introduces|breaks|causes)|lines in [\w./]{1,60} (?:file )?that (?:trigger|cause)"

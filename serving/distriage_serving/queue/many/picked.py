@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from starlette.datastructures import QueryParams
-
 from distriage.base.references import IssueReference
 from distriage_serving.queue.decisions import Target, read_target
 from distriage_serving.queue.history import decided_so_far
@@ -41,17 +39,14 @@ class Picked:
     is_whole: bool = False
 
 
-def pick(visit: Visit, fields: Fields, query: str) -> Picked:
+def pick(visit: Visit, fields: Fields) -> Picked:
     """Read the selection of a form.
-
-    Args:
-        query: The filters of the list.
 
     Raises:
         ProblemError: malformed, or too many boxes (400).
     """
     if "all" in fields:
-        return _all_that_match(visit, fields, query)
+        return _all_that_match(visit, fields)
     keys = list(dict.fromkeys(fields.get("issue", [])))
     if len(keys) > MAX_BULK:
         raise ProblemError(400, "bad-request", f"expected at most {MAX_BULK:,} issues")
@@ -61,7 +56,7 @@ def pick(visit: Visit, fields: Fields, query: str) -> Picked:
     return Picked(len(keys), issues, current, str(issues[-1]) if issues else None)
 
 
-def _all_that_match(visit: Visit, fields: Fields, query: str) -> Picked:
+def _all_that_match(visit: Visit, fields: Fields) -> Picked:
     """As many as the page counted, and no issue that came or changed since."""
     try:
         shown_at = float(fields.get("shown-at", [""])[0])
@@ -70,7 +65,7 @@ def _all_that_match(visit: Visit, fields: Fields, query: str) -> Picked:
     count = read_number(fields["all"][0])
     if count is None or not math.isfinite(shown_at):
         raise ProblemError(400, "bad-request", "all, shown-at: expected the page's own")
-    filters, _ = visit.filters(QueryParams(query))
+    filters = visit.sent(fields)
     wanted = replace(visit.issue_filter(filters), unchanged_since=shown_at)
     found: list[tuple[IssueReference, StoredVerdict | None]] = []
     after: str | None = None

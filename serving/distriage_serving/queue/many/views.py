@@ -21,6 +21,7 @@ VIEWS: Final[Mapping[str, Mapping[str, str]]] = {
     "Needs an answer": {"status": "needs-answer", "order": "waiting"},
     "Snoozed": {"status": "snoozed"},
     "Suggested": {"decision": "suggested"},
+    "Regressions": {"sign": "regression"},
 }
 PAGE_ISSUES: Final = 50
 MOST_SHOWN: Final = 500  # to find the row that a person comes back to

@@ -44,8 +44,8 @@ async def past(request: Request, owner: str, name: str, number: int) -> Response
 def clusters_page(request: Request, owner: str, name: str) -> Response:
     """A repository's open issues of one cause."""
     visit, repository = Visit(request), f"{owner}/{name}"
-    index = visit.engine.past.index(repository, visit.engine.bundle.manifest.name)
-    if index is None or not visit.session.sees(repository.lower()):
+    sees, model = visit.session.sees(repository.lower()), visit.engine.bundle.manifest.name
+    if not sees or (index := visit.engine.past.index(repository, model)) is None:
         raise ProblemError(404, "not-found", f"no past issues of {repository}")
     found = clusters(index.issues, index.vectors)
     return show("clusters.html", visit.session, clusters=found, repository=repository, moment=moment)

@@ -21,6 +21,8 @@ def upgrade() -> None:
         op.drop_index(name, "issues")
         op.create_index(name, "issues", [*columns, "verdict_id"])
     op.create_index("verdict_axes_outcome", "verdict_axes", ["outcome", "decided", "verdict_id", "axis"])
+    op.create_index("issues_verdict", "issues", ["verdict_id"])
+    op.create_index("verdict_axes_standing", "verdict_axes", ["axis", "standing", "verdict_id"])
     answered = sa.text("waits_since > created_at")
     columns = ["state", "waits_since", "repository", "number", "created_at"]
     op.create_index("issues_answered", "issues", columns, sqlite_where=answered, postgresql_where=answered)
