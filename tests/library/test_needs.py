@@ -122,7 +122,6 @@ SHOWN = {
     "data": "It fails|for this dataset",
     "loader": "It fails|DataLoader worker (pid 7) is gone",
     "sampler": "It fails|with this sampler",
-    "batch": "It fails|with batch 8",
     "hf": "It fails|from_pretrained()",
     "half": "It fails|in fp16",
     "quantized": "It fails|with AWQ",
@@ -264,6 +263,10 @@ def test_a_thing_done_or_excluded_already_is_not_wanted_again(need: str) -> None
         ("Conv2d is wrong|On one H100", "several nccl nodes"),
         ("It ends|CUDA error: an illegal instruction was encountered", "illegal-instruction"),
         ("It ends|CUDA driver error: out of memory", "reserved kernel-fault"),
+        (
+            "It ends|(24.0 GiB total; 5.98 GiB already allocated; 0.9 GiB free; 6.1 GiB reserved in total by PyTorch)",
+            "reserved",
+        ),
         ('It ends|File "/usr/lib/python3/site-packages/torch/nn.py", line 3, in f\nKeyError: 1', "own-frame"),
         ('It ends|File "/w/deepspeed/runtime/engine.py", line 3, in f\nKeyError: 1', "own-frame"),
         ('acme/flock#1|It ends|File "/w/flock/engine.py", line 3, in f\nKeyError: 1', "own-frame"),

@@ -66,7 +66,7 @@ NAMED = {
     r"every node|other node|two nodes|both nodes": "nodes",
     r"activation checkpointing": "activation-checkpointing",
     r"torch\.compile": "compile",
-    r"reserved memory in the message": "reserved",
+    r"reserved and not allocated": "reserved",
     r"UCX_|ucx_": "ucx",
     r"raylet|ray/session|`ray ": "ray",
     r"kubectl": "operator unscheduled",

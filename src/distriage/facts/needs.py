@@ -119,6 +119,10 @@ _ANSWER = re.compile(
     r"(?:tool|function)[ _-]?(?:call|pars)|finish_?reason|reasoning[ _-](?:content|parser)|response_format|\bjson\b"
     r"|logprob|\bn ?[=>] ?\d|\bchunks\b|(?<!\w)(?<!cuda )(?<!side )stream(?:ing|ed|_options)?\b"
 )
+_RESERVED = re.compile(  # the allocator's own numbers, in GiB
+    r"(\d{1,4}(?:\.\d{1,3})?) gib (?:is )?reserved by pytorch but unallocated"
+    r"|(\d{1,4}(?:\.\d{1,3})?) gib already allocated[^\n]{0,80}?(\d{1,4}(?:\.\d{1,3})?) gib reserved in total"
+)
 _OLD_TORCH = ("mib cached", "gib cached", "reserved in total by pytorch")  # how releases before 2 count memory
 _TITLE_CHARS = 256  # GitHub's maximum
 _WATCHED = re.compile(r"rank ?(\d{1,5})\]:? ?[^\n]{0,200}?seqnum=")
@@ -196,6 +200,7 @@ def seen_in(
         and not (framework and f"{framework.lower()}/" in frame),
         "child-failed": "childfailederror" in shown and segments.first_error is None,
         "recent-torch": not (facts.torch or "2").startswith(("0.", "1.")) and not any_of(_OLD_TORCH, shown),
+        "reserved": any(map(_is_fragmented, _RESERVED.findall(shown))),
         "config": bool(segments.of(Kind.CONFIGURATION)),
         "toolkit-unknown": facts.cuda is None or facts.driver is None,
         "hangs": hangs,
@@ -212,6 +217,12 @@ def seen_in(
     by_words |= {"own-process": not by_words["alien-process"], "no-store": not by_words["store-barrier"]}
     devices = set() if platform == "nvidia" else {platform}  # which is not known of most reports
     return frozenset(devices.union(name for name, held in (holds | by_words).items() if held))
+
+
+def _is_fragmented(sizes: tuple[str, str, str]) -> bool:
+    """Whether much memory is only reserved: a GiB at least."""
+    unallocated, allocated, reserved = sizes
+    return (float(unallocated) if unallocated else float(reserved) - float(allocated)) >= 1
 
 
 def _last_frame(segments: Segments) -> str:
