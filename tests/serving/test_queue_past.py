@@ -113,7 +113,7 @@ def test_open_issues_of_one_cause_are_gathered_on_a_page(keyword_classifier: Cla
         PastIssue(f"owner/repo#{number}", f"<b> {number}", f"https://x.org/{number}", state, "", 1e9, signature="ab")
         for number, state in ((1, "open"), (2, "closed"), (3, "open"))
     ]
-    issues = [*known, replace(known[0], id="owner/repo#4", version="2.1\u202e", reactions=7)]
+    issues = [*known, replace(known[0], id="owner/repo#4", version="2.1", reactions=7)]
     make_index(issues, [none] * 4, [np.ones(2, np.float32)] * 4, "toy").save(tmp_path / "owner--repo.npz")
     with queue(keyword_classifier, tmp_path, past=str(tmp_path)) as site, visitor(site) as client:
         site.add(4, "It hangs", "It hangs.")
@@ -123,6 +123,7 @@ def test_open_issues_of_one_cause_are_gathered_on_a_page(keyword_classifier: Cla
         page = client.get("/queue/owner/repo/clusters").text
         assert "&lt;b&gt; 1" in page and "<b> 1" not in page and "\u202e" not in page
         assert "<span>3 open</span> <span>1 closed</span>" in page and "<span>7 reactions</span>" in page
+        assert "<span>latest version 2.1</span>" in page
         address = "/queue?search=owner/repo%234"
         assert f'<a href="{address}">#4</a>' in page and "#2</a>" not in page
         assert client.get(address, follow_redirects=True).url.path == "/queue/owner/repo/4"
