@@ -133,7 +133,7 @@ SHOWN = {
     "oom": "It fails|out of memory",
     "gpu-memory": "It fails|the VRAM fills",
     "ram": "It fails|the RSS grows",
-    "loads": "It fails|while it loads",
+    "loads": "It fails|while loading the model",
     "nccl-error": "It fails|ncclSystemError",
     "fabric": "It fails|the fabric manager runs",
     "loopback": "It fails|it connects to 127.0.1.1",

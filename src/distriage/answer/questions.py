@@ -94,7 +94,7 @@ def missing_facts(
     families = _OWN if not segments.of(Kind.SOURCE) else {*_OWN, "configuration"}
     own = CAUSE in likely and likely[CAUSE].family in families and not thin  # the reporter's script or data
     version = _version(facts, situation, stated, means)
-    moot = own or (not thin and (situation.explained or "hypothetical" in seen))
+    moot = own or (not thin and (situation.explained or seen & {"hypothetical", "link-fails"}))
     missing = [version] if version and not moot else []
     if shown is not None and not told:
         missing += [fact for fact in shown.asks_for if fact not in stated and _concerns(fact, facts, likely, situation)]
@@ -163,7 +163,7 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], me
     if project is None:
         return "torch" if framework is None and "torch" not in stated else None
     if framework == NCCL or (NCCL in project.on and "install" not in means):
-        version = "nccl"
+        version = "" if "index-range" in situation.seen else "nccl"  # it reports another kernel's assertion
     elif framework in {PYTORCH, library, *projects().parts}:
         version = "torch"
     else:

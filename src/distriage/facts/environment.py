@@ -91,6 +91,7 @@ class EnvironmentFacts:
     os: str | None = None
     launcher: str | None = None
     rocm: str | None = None
+    cann: str | None = None
     torch_cuda: str | None = None
     others: Mapping[str, str] = field(default_factory=dict)
     ambiguous: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -200,7 +200,7 @@ def seen_in(
         "toolkit-unknown": facts.cuda is None or facts.driver is None,
         "hangs": hangs,
         "no-hang": not hangs,
-        "renamed": _stands(_RENAMED, shown),
+        "renamed": _stands(_RENAMED, shown) and "unknown location" not in shown,
         "one-rank-shown": len(set(_WATCHED.findall(shown))) < 2,  # else the reader can compare
         "answer-format": _ANSWER.search(title) is not None,
     }

@@ -48,7 +48,7 @@ _CUDA = re.compile(
 )
 # Without a point: "CUDA 9", "CUDA/cuDNN version: 10"; not "CUDA 8 GPUs". The first release read so is 7, the last 13.
 _CUDA_SERIES = re.compile(
-    rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ ]{{0,4}}(?P<v>[789]|1[0-3])"
+    rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ -]{{0,4}}(?P<v>[789]|1[0-3])"
     r"(?!\w|[.-]\w|\s(?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?|kernels?|errors?|[abhltv]\d|rtx|gtx))",
     re.I,
 )
@@ -81,6 +81,9 @@ _VLLM_NCCL = re.compile(rf"vllm[-_]nccl[-_]cu\d\d(?:={{1,2}}|{BLANKS})(?P<v>\d+\
 _HIP = re.compile(rf"{NAME_BEFORE}hip(?: version)?{_SHORT_GAP}{VERSION}", re.I)  # it bears ROCm's number
 _DRIVER_VERSION = r"[\s`*]{0,10}(?:[|:：=(是为]|is)?[\s`*v]{0,4}(?P<v>\d{3}\.\d{1,3}(?:\.\d{2})?)(?![\d.]\d)"
 _DRIVER = re.compile(rf"(?:driver(?: version| nvidia)?|驱动(?:版本)?){_DRIVER_VERSION}", re.I)
+_CANN = re.compile(
+    rf"{NAME_BEFORE}cann(?:[ _-]?version)?(?:[\"'`*|\n:=v(：]|{BLANKS}|{IS}){{1,10}}(?=\d\.){VERSION}", re.I
+)
 _NVIDIA_SMI = re.compile(rf"nvidia-smi{_DRIVER_VERSION}", re.I)
 
 
@@ -122,6 +125,7 @@ def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = 
         "cuda": cuda,
         "torch_cuda": torch_cuda,
         "rocm": at(_ROCM, "rocm", "+rocm", "-rocm") or at(_HIP, "hip"),
+        "cann": at(_CANN, "cann"),
         "nccl": at(_VLLM_NCCL, "vllm-nccl", "vllm_nccl") or at(_NCCL, "nccl", "rccl", "nvidia-nccl"),
         # Under WSL the driver's version is another one than that of `nvidia-smi`.
         "driver": at(_DRIVER, "driver", "驱动") or at(_NVIDIA_SMI, "nvidia-smi"),

@@ -81,6 +81,10 @@ _NAMELESS_RELEASE = re.compile(
     r"(?<![\w-])(?:release|update|upgrad(?:e|ed|ing)|image|tag|branch)(?: (?:from|to|of|with|tag|version))?"
     r"[ :=`]{1,3}v?\d{1,2}\.[\dx]"
 )
+_NUMBER = re.compile(  # a release without any word beside it
+    r"(?:\A|\n|\b(?:in|on|with|from|to|since|after|using|at|than|until|before|is|was) )"
+    r"v?\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.])"
+)
 _VERSION_FIELD = re.compile(r"\W*(?:[\w.-]{1,30} ){0,3}(?:versions?|release|commit|build)(?:[ /(].{0,60})?\W*")
 _FILLED = re.compile(r"\d|\b(?:main|master|nightly|latest)\b", re.I)
 # The choices of a form: "(TensorFlow, Keras, PyTorch, MXNet)", "(Python version, TensorFlow version, OS)".
@@ -259,6 +263,7 @@ def _says_release(framework: str | None, own: str) -> bool:
     return bool(spellings) and (
         first_at(release, own, places(spellings, own)) is not None
         or first_at(_NAMELESS_RELEASE, own, places(_NAMELESS_STARTS, own)) is not None
+        or _NUMBER.search(own) is not None
     )
 
 

@@ -79,7 +79,7 @@ _UNTAGGED = re.compile(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 _DESCRIBED = re.compile(r"-\d{1,5}-g[0-9a-f]{6,40},?\s{1,3}(?P<v>\d+\.\d+[\w.]{0,16})")
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
 _MOST_LABELLED = 8
-_LABEL = re.compile(r"[:=/]|-\d|\bv\d|version", re.I)
+_LABEL = re.compile(r"[:=/]|-\d|\bv\d|version|release", re.I)
 
 
 class Comparison(NamedTuple):
