@@ -231,7 +231,9 @@ class Verdict(_Model):
     )
     missing: list[MissingFact]
     known_problems: list[KnownProblem] = field(description="Of the versions that the report states.")
-    checks: list[str] = field(description="What to check first, in this order; Markdown, at most two sentences.")
+    checks: list[str] = field(
+        description="The check to begin with, if any; the labels' advice if the taxonomy lacks playbooks. Markdown."
+    )
     differential: Differential | None = field(
         default=None, description="The likeliest causes of a bug, where none is sure; else null."
     )
