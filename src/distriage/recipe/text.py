@@ -65,8 +65,7 @@ class ModelInput:
         prose: The rest of the cleaned body, folded.
         filed: Title and body nearly as filed, the middle of a long body cut out: without listings of the environment
             and additions of launchers, collectors and forms. The sparse features read it beside the cleaned parts.
-        field_words: Words of the field in all that was filed but listings, which any project's form may ask for; see
-            `recipe.field.field_words`.
+        field_words: From `field_words`, of all that was filed but listings, which any project's form may ask for.
     """
 
     title: str
