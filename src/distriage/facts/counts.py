@@ -203,10 +203,11 @@ def count_gpus(
         times = max([number for number, _ in processes], default=1)
         options = numbers_at(_OPTION, words, _OPTIONS)
         options += [(n * times, place) for n, place in numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)]
+        options += _grids(words)
         asked = most([*started, *options], 100_000)
         fewer = asked is not None and (asked[0] < said[0] if said else asked[0] == 1 and _is_one_of_several(words))
         total += processes if processes and (on_gpus or (on_gpus is None and _OF_GPUS.search(words))) else []
-        total += [*options, *_grids(words)]
+        total += options
         total += [
             (number_of(match), match.start())
             for match in matches_at(_GPUS_OPTION, words, places(("gpus",), words))
