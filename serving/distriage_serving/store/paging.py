@@ -145,7 +145,7 @@ class Page:
     Attributes:
         items: Issues without their bodies, each with its latest verdict.
         next: Cursor of the next part; None after the last.
-        count: Of the whole list if that was asked for; 0 if the part is empty.
+        count: The whole list's if that was asked for; 0 if the part is empty.
     """
 
     items: list[tuple[Issue, StoredVerdict | None]]

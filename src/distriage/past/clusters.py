@@ -33,7 +33,7 @@ class Cluster:
 
     @property
     def reactions(self) -> int:
-        """Of the open ones together."""
+        """The sum over the open ones."""
         return sum(issue.reactions for issue in self.open)
 
     @property

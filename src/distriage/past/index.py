@@ -58,7 +58,7 @@ class PastQuery:
         id: `owner/repo#12`, or anything else if it is not an issue yet.
         filed_at: Unix time in seconds; 0: after all that are indexed.
         title, version, signature: As in `PastIssue`.
-        releases: Of its repository, as far as known.
+        releases: Its repository's, as far as known.
     """
 
     features: Features

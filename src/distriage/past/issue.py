@@ -41,7 +41,7 @@ class PastIssue:
         github_id: GitHub's own; 0 if unknown.
         closed_at: Unix time in seconds; 0 if unknown.
         milestone: Its title, or empty.
-        version: Of the product in whose tracker it is, as it states it, or empty.
+        version: That of the product in whose tracker it is, as it states it, or empty.
         reactions: How many; 0 if unknown.
         signature: From `signature_of`.
     """

@@ -98,7 +98,7 @@ class Page:
     """Content of the page.
 
     Attributes:
-        figures: Of each kind of features, the chosen one first.
+        figures: One for each kind of features, the chosen one first.
     """
 
     manifest: OwnManifest

@@ -58,7 +58,7 @@ class Source:
         description: How they were chosen, one sentence.
         model: The bundle that predicted the labels; empty if none did.
         files: They were read from.
-        clusters: Of open failures of one cause; none unless a model read the texts now.
+        clusters: Open failures of one cause; none unless a model read the texts now.
     """
 
     name: str

@@ -28,7 +28,7 @@ class ClustersResult:
     Attributes:
         found: Repository -> its issues, its clusters, those of three issues or more, the issues in clusters.
         pairs: Pairs of issues of one cluster.
-        right: Of the judged ones.
+        right: How many of the judged ones have one cause.
     """
 
     found: dict[str, tuple[int, int, int, int]]
