@@ -132,6 +132,17 @@ def test_a_server_of_one_s_own_has_graphql_elsewhere(
     assert not [request for request in double.requests if "/contents/" in request.path]
 
 
+def test_a_proxy_that_passes_rest_alone_is_enough(
+    double: GitHub, act: Act, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    double.behind = "/api/v3"
+    monkeypatch.setenv("GITHUB_API_URL", f"{double.url}/api/v3")
+    double.files[OWN] = DRY
+    double.troubles.append(Trouble("POST .*/graphql", Fault(404, "<html>", {"content-type": "text/html"})))
+    assert act("true", login="bot") == 0 and double.written == []
+    assert capsys.readouterr().out.count("its files are read one by one") == 1
+
+
 def test_nothing_is_said_where_only_the_owner_has_no_files(
     double: GitHub, act: Act, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ from posixpath import basename, dirname
 from typing import Any, Final
 from urllib.parse import quote
 
-from distriage.base.errors import BrokenError, RefusedError
+from distriage.base.errors import GitHubError, RateLimitError
 from distriage.github.answer import Ok
 from distriage.github.client import GRAPHQL, Client
 from distriage.github.forms import FOLDER
@@ -45,13 +45,15 @@ def read_ahead(client: Client, repository: str, path: str) -> str | None:
         Why not all could be read, if so: those files are still asked for one by one.
 
     Raises:
-        GitHubError: GitHub is out of reach.
+        RateLimitError: the limit, which is REST's too, ends later than the client may wait.
     """
     owner, _, name = repository.partition("/")
     variables = {"owner": owner, "name": name, "folder": f"HEAD:{dirname(path)}", "config": f"HEAD:{path}"}
     try:
         answer = client.write("POST", GRAPHQL, {"query": QUERY, "variables": variables}, repeatable=True)
-    except (BrokenError, RefusedError) as error:
+    except RateLimitError:
+        raise
+    except GitHubError as error:  # a proxy may pass REST alone
         return str(error)
     answer = answer if isinstance(answer, dict) else {}
     data, refused = answer.get("data") or {}, None
