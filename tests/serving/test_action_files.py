@@ -138,7 +138,7 @@ def test_a_proxy_that_passes_rest_alone_is_enough(
     double.behind = "/api/v3"
     monkeypatch.setenv("GITHUB_API_URL", f"{double.url}/api/v3")
     double.files[OWN] = DRY
-    double.troubles.append(Trouble("POST .*/graphql", Fault(404, "<html>", {"content-type": "text/html"})))
+    double.troubles.append(Trouble("POST .*/graphql", Fault(404, "<html>", {"Content-Type": "text/html"})))
     assert act("true", login="bot") == 0 and double.written == []
     assert capsys.readouterr().out.count("its files are read one by one") == 1
 
