@@ -26,7 +26,7 @@ family = "correctness"
 definition = "Tokens that an engine accepted are missing from the answer."
 source = "ours"
 since = "1.1.0"
-asks_for = ["cuda"]
+asks_for = ["launcher"]
 means = ["goes-on"]
 aliases = ["lost tokens"]
 """
@@ -54,7 +54,7 @@ from labels import label_pages
 
 taxonomy = default_taxonomy()
 older = parse_taxonomy(sys.stdin.read(), "of a bundle").completed_by(taxonomy)
-spoken_of = Situation(library="PyTorch", subjects=frozenset({"cuda", "error"}))
+spoken_of = Situation(library="PyTorch", subjects=frozenset({"launcher", "error"}))
 json.dump(
     {
         "ids": list(taxonomy.axis("symptom").label_ids),
@@ -98,11 +98,11 @@ def test_a_label_that_is_added_in_two_files_is_known_everywhere(tmp_path: Path) 
     said = json.loads(done.stdout)
     assert "token-loss" in said["ids"] and "token-loss" in said["listed"]
     assert said["checks"] == ["Count the tokens that go into and come out of the scheduler."]
-    assert said["asked"] == ["cuda"], "no error is asked for: the run goes on"
+    assert said["asked"] == ["launcher"], "no error is asked for: the run goes on"
     assert 'token-loss: "lost tokens"' in said["draft"]
     assert '"token-loss"' in said["schema"]
     assert "A request of 512 tokens" in said["page"]
-    assert said["older"] == ["cuda"], "a bundle's own copy is older than the key"
+    assert said["older"] == ["launcher"], "a bundle's own copy is older than the key"
 
 
 def forgotten(taxonomy: Taxonomy) -> list[str]:

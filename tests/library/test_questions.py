@@ -33,11 +33,11 @@ def asked(
     [
         ({}, ""),
         ({"stage": "inference"}, ""),
-        ({"stage": "build-import"}, "cuda"),
+        ({"stage": "build-import"}, ""),
         ({"stage": "communication-setup"}, "launcher"),
         ({"stage": "build-import", "symptom": "import-failure"}, ""),
         ({"symptom": "install-failure"}, ""),
-        ({"symptom": "native-crash"}, "cuda"),
+        ({"symptom": "native-crash"}, ""),
         ({"symptom": "setup-hang"}, "launcher"),
         ({"symptom": "launch-failure"}, "launcher"),
         ({"symptom": "low-throughput"}, ""),
@@ -251,12 +251,6 @@ def test_nobody_is_asked_for_what_is_said_in_words_or_another_language(
     text: str, fact: str, value: str | int | None
 ) -> None:
     assert find_facts("", text).stated().get(fact) == value
-
-
-def test_nobody_is_asked_for_cuda_on_a_card_that_has_none() -> None:
-    facts = find_facts("", "It does not build with ROCm 6.1")
-    facts_asked = asked(facts, stage="build-import")
-    assert "cuda" not in facts_asked and "torch" in facts_asked
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from distriage.model.taxonomy import CAUSE, DISTRIBUTED, SYMPTOM, Taxonomy
 
 LEAST_CAUSE = 0.03  # probability below which a cause is not worth naming
 LEAST_CHECK = 0.25  # and below which it is not worth a check
+LEAST_SYMPTOM = 0.7  # below which no check is: half of these were useful (training/LOG.md, 2026-11-29)
 
 
 def settled(
@@ -44,13 +45,14 @@ def differential(
     cause, symptom = axes.get(CAUSE), axes.get(SYMPTOM)
     if cause is None or cause.outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN} or cause.silence is not None:
         return None
+    least = LEAST_CHECK if symptom is None or symptom.probability >= LEAST_SYMPTOM else 1.1  # none is so likely
     sure = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None
     return Differential(
         causes=[
             Candidate(
                 label=label,
                 probability=round(p, 4),
-                check=check_for(taxonomy, label, sure, situation) if place == 0 and p >= LEAST_CHECK else None,
+                check=check_for(taxonomy, label, sure, situation) if place == 0 and p >= least else None,
             )
             for place, (label, p) in enumerate(ranked[:3])
             if p >= LEAST_CAUSE
@@ -73,6 +75,8 @@ def checks_of(
     likely = likely_labels(axes)
     if not any(axis in AXES and playbook_of(taxonomy, axis, label) for axis, label in likely.items()):
         return list(filter(None, (taxonomy.axes[axis].label(label).advice for axis, label in likely.items())))
+    if SYMPTOM in axes and axes[SYMPTOM].probability < LEAST_SYMPTOM:
+        return []
     if CAUSE in likely and axes[CAUSE].outcome is not Outcome.APPLY:
         del likely[CAUSE]  # the differential diagnosis has its check, beside those of its rivals
     beside = [cause.check for cause in rivals.causes if cause.check] if rivals is not None else []

@@ -8,9 +8,9 @@ from typing import Final
 
 from distriage.answer.verdict import MissingFact
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.projects import NCCL, PYTORCH, projects
-from distriage.facts.situation import ORDINARY, Platform, Situation
-from distriage.model.label import Label, meanings
+from distriage.facts.projects import NCCL, PYTORCH, What, projects
+from distriage.facts.situation import ORDINARY, Situation
+from distriage.model.label import Label
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, STAGE, SYMPTOM
 from distriage.segments import Kind, Role, Segments
 
@@ -18,16 +18,9 @@ _NOTHING: Final = Segments("", ())
 
 _QUESTIONS: Mapping[str, str] = {
     "torch": "Which version of PyTorch?",
-    "cuda": "Which CUDA (or ROCm) version?",
     "nccl": "Which NCCL version?",
     "launcher": "With which command are the processes launched?",
     "error": "What is the complete error message or traceback?",
-}
-_STACK: Mapping[Platform, str] = {  # what takes the place of CUDA; empty: nothing does
-    Platform.ROCM: "Which ROCm version?",
-    Platform.NPU: "Which CANN version?",
-    Platform.HPU: "Which version of SynapseAI?",
-    **dict.fromkeys((Platform.TPU, Platform.XPU, Platform.MACOS, Platform.CPU), ""),
 }
 _HANGING: Final = "What are the last lines of each process's log, and what does {} show for each of them?"
 _HANGING_ALONE: Final = "What are the last lines of its log, and what does {} show?"
@@ -97,7 +90,7 @@ def missing_facts(
     moot = own or (not thin and (situation.explained or seen & {"hypothetical", "link-fails"}))
     missing = [version] if version and not moot else []
     if shown is not None and not told:
-        missing += [fact for fact in shown.asks_for if fact not in stated and _concerns(fact, facts, likely, situation)]
+        missing += [fact for fact in shown.asks_for if fact not in stated and _launches(facts, likely, situation)]
     waits_or_fails = hangs or "error" in situation.subjects
     alien = hangs and "alien-process" in seen  # nothing to take the stacks of
     unshown = waits_or_fails and not (has_error or told or alien) and "goes-on" not in means
@@ -109,11 +102,9 @@ def missing_facts(
         "framework_version": f"Which version (or commit) of {framework} is in use?",
         **({"torch": f"Which version of {library}?"} if library else {}),
         **({"launcher": "With which command is the server started?"} if situation.serving else {}),
-        **({"cuda": _STACK[situation.platform]} if situation.platform in _STACK else {}),
-        **({"cuda": "Which CUDA version?"} if "nvidia" in situation.subjects else {}),
         "error": _about_error(symptom, situation, segments, thin=thin),
     }
-    asked = [MissingFact(fact=name, question=texts[name]) for name in missing if texts[name]]
+    asked = [MissingFact(fact=name, question=texts[name]) for name in missing]
     return asked[: 3 if hangs else 2]
 
 
@@ -162,6 +153,8 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], me
         return None  # it fails outside of PyTorch
     if project is None:
         return "torch" if framework is None and "torch" not in stated else None
+    if project.what is What.TRAINER and (facts.others or "build" in means):
+        return None  # the product that it wraps decides
     if framework == NCCL or (NCCL in project.on and "install" not in means):
         version = "" if "index-range" in situation.seen else "nccl"  # it reports another kernel's assertion
     elif framework in {PYTORCH, library, *projects().parts}:
@@ -171,21 +164,14 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], me
     return version if version and stated.isdisjoint({version, "framework_version"}) else None
 
 
-def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], situation: Situation) -> bool:
-    """Whether a report is about the subject of a question."""
-    subjects, seen = situation.subjects, situation.seen
-    means = meanings(likely.values())
-    image = "container" in subjects and "build" in means  # it tells
-    if fact == "cuda":
-        # No kernel failed: a check of its own, or an index.
-        checked = bool(seen & {"index-range", "wants-release", "link-fails"})
-        checked |= "abort" in seen and "kernel-fault" not in seen
-        return "cuda" in subjects and not (image or checked) and facts.rocm is None
+def _launches(facts: EnvironmentFacts, likely: Mapping[str, Label], situation: Situation) -> bool:
+    """Whether the reporter starts several processes by a command."""
+    seen = situation.seen
     alone = (DISTRIBUTED in likely and likely[DISTRIBUTED].id == "false") or seen & {"pickling", "alone"}
     return (
         not alone
         and facts.framework != "Ray"  # it starts its processes itself
         and (not situation.serving or situation.server)
-        and "notebook" not in subjects
+        and "notebook" not in situation.subjects
         and "started-by" not in seen
     )

@@ -30,14 +30,14 @@ SIGN_NUMBER = (  # 八, 十六, 三十二; whole ones: not the end of 一百二�
     rf"(?P<v>[{_SIGNS}九十](?<![第几数百千零十{_SIGNS}一九].)(?:(?<![十两双])十)?(?:(?<=十)[{_UNITS}])?)"
 )
 FIGURES = r"\d{0,3}(?:,\d{3}){0,2}"  # behind the first one
-# Words before a number that is not a count: part of another ("0.8.5 server"), or of a name ("ZeRO-3 nodes", "HTTP 500
-# server", "RTX 6000 GPUs", "Windows 10 machine").
+# Words before a number that is not a count: part of another ("0.8.5 server"), of a name ("ZeRO-3 nodes", "HTTP 500
+# server", "RTX 6000 GPUs", "Windows 10 machine"), or of a supposed machine.
 _NO_COUNT = re.compile(
     r"(?:\d[.,]|第\s?|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
-    r"|more than|windows|ubuntu|debian|centos|rhel|fedora|macos|linux|server|js)[ -])\Z",
+    r"|more than|windows|ubuntu|debian|centos|rhel|fedora|macos|linux|server|js)[ -]|example, suppose [^\n.?]{0,80})\Z",
     re.I,
 )
-_NO_COUNT_CHARS = 12  # at most
+_NO_COUNT_CHARS = 90  # at most
 
 _GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|cards?)"
 _MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"

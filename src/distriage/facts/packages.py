@@ -21,7 +21,7 @@ from distriage.facts.versions import (
 )
 
 _TORCH = re.compile(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
-    rf"(?:{NAME_BEFORE}(?<!used\sto\sbuild\s)(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.__version__)"
+    rf"(?:{NAME_BEFORE}(?<!used\sto\sbuild\s)(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.(?:__)?version(?:__)?)"
     rf"|(?<=/cu\d\d\d/)torch){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
     rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # part of Lightning's form
     re.I,
@@ -32,6 +32,7 @@ _PYTHON = re.compile(
     rf"{NAME_BEFORE}(?<!requires\s)(?<!require\s)(?<!needs\s)python{NAME_AFTER}{NOTE}{GAP}(?=[23]\.){VERSION}", re.I
 )
 _PY = re.compile(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
+_PY_TAG = re.compile(r"(?<![A-Za-z0-9])py(?P<py>3(?:[5-9]|1[0-4]))(?![A-Za-z0-9.])")  # of an image, beside `cu116`
 _PYTHON_OF_PATH = re.compile(  # /usr/lib/python3.10/site-packages/, \\Python38\\lib\\site-packages
     r"python(?:(?P<v>[23]\.\d{1,2})/(?:site-packages|dist-packages|[a-z_]{2,30}(?:/|\.py))"
     r"|(?P<major>[23])(?P<minor>\d{1,2})\\(?:lib\\)?site-packages)",
@@ -49,7 +50,8 @@ _CUDA = re.compile(
 # Without a point: "CUDA 9", "CUDA/cuDNN version: 10"; not "CUDA 8 GPUs". The first release read so is 7, the last 13.
 _CUDA_SERIES = re.compile(
     rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ -]{{0,4}}(?P<v>[789]|1[0-3])"
-    r"(?!\w|[.-]\w|\s(?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?|kernels?|errors?|[abhltv]\d|rtx|gtx))",
+    r"(?!\w|[.-]\w|[ \t](?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?"
+    r"|kernels?|errors?|[abhltv]\d|rtx|gtx))",
     re.I,
 )
 # Words that tell the toolkit, which builds, from the runtime that torch brings with it.
@@ -80,7 +82,9 @@ _NCCL = re.compile(
 _VLLM_NCCL = re.compile(rf"vllm[-_]nccl[-_]cu\d\d(?:={{1,2}}|{BLANKS})(?P<v>\d+\.\d+\.\d+)")  # vLLM loads its own
 _HIP = re.compile(rf"{NAME_BEFORE}hip(?: version)?{_SHORT_GAP}{VERSION}", re.I)  # it bears ROCm's number
 _DRIVER_VERSION = r"[\s`*]{0,10}(?:[|:：=(是为]|is)?[\s`*v]{0,4}(?P<v>\d{3}\.\d{1,3}(?:\.\d{2})?)(?![\d.]\d)"
-_DRIVER = re.compile(rf"(?:driver(?: version| nvidia)?|驱动(?:版本)?){_DRIVER_VERSION}", re.I)
+_DRIVER = re.compile(
+    rf"(?:driver(?: version| nvidia)?|(?:kernel|libcuda) reported version is|驱动(?:版本)?){_DRIVER_VERSION}", re.I
+)
 _CANN = re.compile(
     rf"{NAME_BEFORE}cann(?:[ _-]?version)?(?:[\"'`*|\n:=v(：]|{BLANKS}|{IS}){{1,10}}(?=\d\.){VERSION}", re.I
 )
@@ -121,14 +125,14 @@ def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = 
 
     cuda, torch_cuda = _cuda_versions(passage, torch, at)
     return {
-        "python": at(_PYTHON, "python") or at(_PY, "py3."),
+        "python": at(_PYTHON, "python") or at(_PY, "py3.") or at(_PY_TAG, "py3"),
         "cuda": cuda,
         "torch_cuda": torch_cuda,
         "rocm": at(_ROCM, "rocm", "+rocm", "-rocm") or at(_HIP, "hip"),
         "cann": at(_CANN, "cann"),
         "nccl": at(_VLLM_NCCL, "vllm-nccl", "vllm_nccl") or at(_NCCL, "nccl", "rccl", "nvidia-nccl"),
         # Under WSL the driver's version is another one than that of `nvidia-smi`.
-        "driver": at(_DRIVER, "driver", "驱动") or at(_NVIDIA_SMI, "nvidia-smi"),
+        "driver": at(_DRIVER, "driver", "kernel reported", "libcuda reported", "驱动") or at(_NVIDIA_SMI, "nvidia-smi"),
     }
 
 

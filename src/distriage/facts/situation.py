@@ -85,6 +85,17 @@ _NUMBER = re.compile(  # a release without any word beside it
     r"(?:\A|\n|\b(?:in|on|with|from|to|since|after|using|at|than|until|before|is|was) )"
     r"v?\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.])"
 )
+# Perhaps the product's: a commit, a build, a release before the first, the newest; in a title any number.
+_ANY_RELEASE = re.compile(
+    r"\b(?:alpha|beta|rc)[-. ]?\d|\bb\d{4,5}\b|(?<![\w/])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?!\w)"
+    r"|\b(?:latest|newest|current|recent|main|master|head)\s(?:\w{1,20}\s){0,2}"
+    r"(?:version|release|branch|build|commit|master|main)\b"
+    r"|\b(?:running|using|build|version)\s(?:[\w.-]{1,30}\s)?#\d{3,6}"
+    r"|\bnightly\b|\b(?:from|pull(?:ed|ing)?|on|at) (?:the )?(?:main|master)\b"
+)
+_IN_TITLE = re.compile(r"(?<![a-z])v\d|\b(?:in|on|with|from|to|since|after|using|at|until|version) v?\d{1,3}\.\d")
+_PRINTED = re.compile(r"\.(?:__)?version[^\n]{0,40}\n[^\n]{0,40}\d\.\d")  # "print(tf.VERSION)" and its output
+_FIRST_CHARS = 400
 _VERSION_FIELD = re.compile(r"\W*(?:[\w.-]{1,30} ){0,3}(?:versions?|release|commit|build)(?:[ /(].{0,60})?\W*")
 _FILLED = re.compile(r"\d|\b(?:main|master|nightly|latest)\b", re.I)
 # The choices of a form: "(TensorFlow, Keras, PyTorch, MXNet)", "(Python version, TensorFlow version, OS)".
@@ -171,9 +182,15 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
         stated |= {"framework_version", "torch", "cuda", "nccl"}
     if _IMAGE.search(words):
         stated |= {"torch", "cuda", "nccl"}
-    if version_stated:
+    if version_stated or first_at(_PRINTED, words, places((".version", ".__version"), words)):
         stated.add("torch")
-    if facts.framework_version is None and (_says_release(facts.framework, own) or _answers_version(segments)):
+    loose = f"{own}\n{words[: len(segments.title) + _FIRST_CHARS]}"
+    if facts.framework_version is None and (
+        _says_release(facts.framework, own)
+        or _answers_version(segments)
+        or _IN_TITLE.search(folded(segments.title)) is not None
+        or _ANY_RELEASE.search(loose) is not None
+    ):
         stated.add("framework_version")
     return Situation(
         platform,

@@ -9,6 +9,7 @@ from distriage.facts.scanning import Passage, before_on_line, first_at, matches_
 _NAMED = re.compile(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
     r"|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux"
+    r"|Scientific Linux|Linux Mint|Pop!?[ _]?OS"
     r"|mac ?OS(?: ?X)?|(?-i:OS ?X)\b:?"
     # "sliding windows" is not a system
     r"|windows subsystem for linux|(?-i:W)indows(?!\s?/\s?(?:linux|mac))"
@@ -20,7 +21,20 @@ _NAMED = re.compile(
 )
 _STARTS = (
     *("ubuntu", "centos", "debian", "red hat", "rhel", "rocky linux", "alibaba cloud", "suse", "sles", "fedora"),
-    *("arch linux", "amazon linux", "macos", "mac os", "os x", "osx", "windows", "wsl", "win1"),
+    *(
+        "arch linux",
+        "amazon linux",
+        "scientific",
+        "linux mint",
+        "pop",
+        "macos",
+        "mac os",
+        "os x",
+        "osx",
+        "windows",
+        "wsl",
+        "win1",
+    ),
 )
 # TensorFlow's, Keras's and Ray's forms have this example, over which some write; "?platform=ubuntu" is of an address.
 _EXAMPLE_BEFORE = re.compile(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)
@@ -35,6 +49,7 @@ _WORKS_BEFORE = re.compile(
     r"[^\n.;]{0,100}\Z",
     re.I,
 )
+_BUILT_BEFORE = re.compile(r"\b(?:built|compiled) (?:in|into|on|under) \Z|-with-\Z", re.I)  # or Python's guess
 _WORKS_CHARS = 110  # at most
 # The line of a form; any text after the colon is a system.
 _LINE = re.compile(
@@ -54,7 +69,10 @@ _LINE_STARTS = (
     "operating system",
     "what operating system",
 )
-_CONTAINER = re.compile(r"docker|\b(?:image|container)\b", re.I)  # which is no system
+# Not a command's name, as that of `sw_vers`, nor an image's.
+_SYSTEM = re.compile(r"(?!.*(?:docker|image|container)).*(?:\d|linux|mac|win|bsd|unix|android|\bi?os\b|colab)", re.I)
+# The reporter's own machine shows only the notebook.
+_ELSEWHERE = re.compile(r"[^\n]{0,60}\b(?:running|run|ran) (?:in|on) (?:google )?colab\b", re.I)
 _NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})
 _BEFORE = frozenset({"", "Host", "Host Machine", "My", "Server"})  # of a line's label
 _MOST_WORDS = 6  # of a name; more are prose
@@ -66,7 +84,8 @@ _A_MAC = re.compile(
 )
 # An item of the reporter's own list, Python's own words and its banner, `uname -a`.
 _KERNEL = re.compile(
-    r"(?<=[,;/] )(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z)|platform\s{0,9}:\s?(?P<platform>linux|darwin-[\d.]{3,12})"
+    r"(?:(?<=[,;/] )|(?<=\n))(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z)"
+    r"|platform\s{0,9}:\s?(?P<platform>linux|darwin-[\d.]{3,12})"
     r"|\] on (?P<banner>linux)\b|(?P<uname>linux) [\w.-]{1,60} \d\.\d{1,2}\.\S{1,60} #\d"
 )
 _KERNEL_STARTS = ("linux", "platform", "] on linux")
@@ -89,7 +108,7 @@ def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
         if len(value.split()) <= _MOST_WORDS and value.lower() not in _NOTHING - {"linux"}:
             end = text.find("\n", match.end())
             named = _NAMED.search(text, match.start("v"), end if end >= 0 else len(text))
-            if named is None and _CONTAINER.search(value):
+            if _ELSEWHERE.match(text, match.start("v")) or (named is None and not _SYSTEM.match(value)):
                 continue
             return _written(named["v"] if named else value), match.start()
     return None
@@ -101,9 +120,9 @@ def _in_prose(text: str, words: str) -> tuple[str, int] | None:
         start = match.start()
         name = match["v"]
         before = text[max(0, start - _NOT_STATED_CHARS) : start]
-        if _IN_AN_ADDRESS.search(before) or _USER_BEFORE.search(before):
+        if _IN_AN_ADDRESS.search(before) or _USER_BEFORE.search(before) or _ELSEWHERE.match(text, match.end()):
             continue
-        if _WORKS_BEFORE.search(text, max(0, start - _WORKS_CHARS), start):
+        if _BUILT_BEFORE.search(before) or _WORKS_BEFORE.search(text, max(0, start - _WORKS_CHARS), start):
             works = works or (_written(name), start)
             continue
         example = name.lower().startswith(_EXAMPLE) or _UNANSWERED.match(text, match.end())

@@ -19,12 +19,12 @@ NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version,
 IS = r"is(?=\s)|版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
 BLANKS = r"[^\S\n]{1,80}+"  # `pip list` sets versions in a column of their own: a run of blanks counts once
 GAP = (  # each text is read in one way only
-    rf"""(?:["'`*|\n]|{BLANKS}|'s(?=\sversion)|versions?|ver(?:\.(?!\.))?|both|\(|info|:|=|-|v\.?|\.{{3,}}+"""
+    rf"""(?:["'`*|\n]|,(?=\sv(?:ersion|\d))|{BLANKS}|'s(?=\sversion)|versions?|ver(?:\.(?!\.))?|both|\(|info|:|=|-|v\.?|\.{{3,}}+"""
     rf"""|out\[\d{{1,4}}\]:|{IS}){{0,24}}?"""
 )
 # Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
 NOTE = (
-    r"(?:\snightly|\sinfo-{5,20}(?=\n)|\sversion:?\s\([^()\n\d]{3,120}\)(?=:)"
+    r"(?:\snightly|\sbuilt\sfrom\ssource(?=\s\()|\sinfo-{5,20}(?=\n)|\sversion:?\s\([^()\n\d]{3,120}\)(?=:)"
     r"|\sversion\s\((?:GPU\?|accelerator\?|use\scommand\sbelow|[ ]{3,120}|e\.g\.?,?\s[\d.]{1,10})\)"
     r"|(?P<to>\s(?:from\sv?(?P<left>\d[\d.]{1,12})\s)?to(?=\s)))?"
 )
@@ -45,12 +45,12 @@ _MOVED = re.compile(  # of a title: "breaks from 4.33.2 to 4.35.2"
 _WORKS_BEHIND = re.compile(
     r"[`'\"*)]{0,3},?\s(?:it\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|no\s(?:this|such)\s(?:bug|problem|issue|error)|helps|(?:solv|fix|resolv)e[sd])\b"
     r"(?!\s(?:but|(?:\w{1,12}\s)?only|until|except|around))|\s?\|(?:[^|\n]{1,20}\|)?\s?(?:normal|works|ok|fine|good)\b|\s?(?:就|则)?(?:没问题|没有问题|正常)"
-    r"|[`'\"*)]{0,3},?\s(?:ok(?:ay)?|good|fine|it\swas)\b(?!\s(?:until|but))|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
+    r"|[`'\"*)]{0,3},?\s(?:ok(?:ay)?|good|fine|it\swas)\b(?!\s(?:until|but))|[`'\"*)]{0,3},?\sit\sdoes(?=[.,;\n]|\Z)|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
     re.I,
 )
 # Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".
 _WORKS_BEFORE = re.compile(
-    r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|fine|ok|does(?:n.t|\snot)\s(?:occur|happen)"
+    r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|fine|ok|as\s(?:they|it)\sdo(?:es)?|does(?:n.t|\snot)\s(?:occur|happen)"
     r"|no\s(?:problems?|errors?|issues?))\s(?:fine\s|well\s)?(?:with|on|in|under|up\sto)\s\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z",
     re.I,
 )
@@ -76,7 +76,9 @@ _LEFT_BEHIND = re.compile(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
 # setuptools-scm's version of a checkout without tags, `0.1.dev7393+gb1c1fe3`: a commit.
 _UNTAGGED = re.compile(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 # `git describe` before the release that it is of: v2.2.0-rc4-8-g2b96f3662b 2.2.0
-_DESCRIBED = re.compile(r"-\d{1,5}-g[0-9a-f]{6,40},?\s{1,3}(?P<v>\d+\.\d+[\w.]{0,16})")
+_DESCRIBED = re.compile(
+    r"-\d{1,5}-g[0-9a-f]{6,40},?\s{1,3}(?P<v>\d+\.\d+[\w.]{0,16}(?:-(?:dev|rc|alpha|beta)\d{0,8})?)"
+)
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
 _MOST_LABELLED = 8
 _LABEL = re.compile(r"[:=/]|-\d|\bv\d|version|release", re.I)
@@ -243,6 +245,8 @@ def _written(match: re.Match[str]) -> str:
     parts = match.groupdict()
     if tag := parts.get("tag"):
         return f"{tag[:2]}.{tag[2]}"
+    if tag := parts.get("py"):
+        return f"{tag[0]}.{tag[1:]}"
     if digits := parts.get("digits"):
         return ".".join(digits)
     if parts["v"] and (checkout := _UNTAGGED.match(match.string, match.start("v"))):

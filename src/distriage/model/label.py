@@ -11,7 +11,7 @@ from distriage.base.validation import Strict, field
 
 _ABBREVIATION = re.compile(r"\b(?:api|cpu|gpu|io)\b", re.IGNORECASE)  # in names made from ids
 # Facts that a label may ask for: fields of `EnvironmentFacts`.
-Fact = Literal["cuda", "launcher"]
+Fact = Literal["launcher"]
 Meaning = Literal["hang", "goes-on", "install", "build", "serving", "training"]
 
 
