@@ -126,7 +126,6 @@ SHOWN = {
     "paths": "It fails|CUDA_HOME points elsewhere",
     "nccl-seen": "It fails|NCCL says so",
     "one-process-each": "It fails|under DDP",
-    "oom": "It fails|out of memory",
     "gpu-memory": "It fails|the VRAM fills",
     "ram": "It fails|the RSS grows",
     "loads": "It fails|while loading the model",
