@@ -91,7 +91,7 @@ def complete(
             "axes": axes,
             "missing": [] if another_kind else verdict.missing,
             "similar": [] if another_kind and verdict.similar else verdict.similar,
-            "checks": checks_of(axes, taxonomy, situation, rivals) or ([] if another_kind else verdict.checks),
+            "checks": checks_of(axes, taxonomy, situation, rivals) if answered or another_kind else verdict.checks,
             "differential": rivals,
             "second_reading": SecondReading(reader=reader, axes=answered, note=None),
         }
