@@ -92,7 +92,9 @@ class TrainingConfig(_Section):
         head_dropout: Before each head.
         save_steps: Steps between checkpoints.
         batch_size: Reports per step and device.
-        learning_rate: Peak rate of the encoder's top layer; cosine schedule with warm-up.
+        learning_rate: Peak rate of the encoder's top layer.
+        decay_fraction: Share of the steps in which the rate falls to zero along a cosine; it is constant before. A run
+            with a constant part can be ended at several lengths from its checkpoints.
         layer_decay: Factor on the rate from each encoder layer to the one below.
         head_rate_factor: How many times faster than the encoder the heads learn.
         class_balance: Exponent e of the loss weight (mean count / count)^e of a label: 0 none, 1 full balance.
@@ -114,6 +116,7 @@ class TrainingConfig(_Section):
     head_rate_factor: float = Field(default=10, gt=0)
     weight_decay: float = Field(default=0.01, ge=0)
     warmup_fraction: float = Field(default=0.06, ge=0, lt=1)
+    decay_fraction: float = Field(default=1.0, gt=0, le=1)
     label_smoothing: float = Field(default=0.05, ge=0, lt=1)
     class_balance: float = Field(default=0.5, ge=0, le=1)
     head_dropout: float = Field(default=0.2, ge=0, lt=1)

@@ -125,6 +125,8 @@ def fine_tuning_arguments(config: Config, output: Path, drawn: int) -> TrainingA
     settings = config.training
     processes = int(os.environ.get("WORLD_SIZE", "1"))  # torchrun sets it; each takes a batch of every step
     steps_per_epoch = math.ceil(drawn / (settings.batch_size * settings.gradient_accumulation * processes))
+    steps = steps_per_epoch * settings.epochs
+    warmup = round(settings.warmup_fraction * steps)
     return training_arguments(
         config,
         output,
@@ -132,8 +134,9 @@ def fine_tuning_arguments(config: Config, output: Path, drawn: int) -> TrainingA
         per_device_train_batch_size=settings.batch_size,
         gradient_accumulation_steps=settings.gradient_accumulation,
         learning_rate=settings.learning_rate,
-        lr_scheduler_type="cosine",
-        warmup_steps=round(settings.warmup_fraction * steps_per_epoch * settings.epochs),
+        lr_scheduler_type="warmup_stable_decay",
+        lr_scheduler_kwargs={"num_decay_steps": min(round(settings.decay_fraction * steps), math.ceil(steps) - warmup)},
+        warmup_steps=warmup,
         max_grad_norm=1.0,
         # The encoder's own pooling is unused, and so is the head of an axis without a label in a batch.
         ddp_find_unused_parameters=True,
