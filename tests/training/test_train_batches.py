@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
-from transformers import TrainingArguments
+from transformers import TrainingArguments, get_scheduler
 
 from distriage.base.errors import ConfigError
 from distriage_training.config import Config, EncoderConfig, load_config
@@ -266,6 +266,33 @@ def test_each_layer_learns_slower_than_the_one_above(tmp_path: Path) -> None:
             assert group["lr"] == pytest.approx(encoder or 4e-3), name
         assert group["weight_decay"] == (0.02 if parameter.ndim >= 2 else 0.0), name
         assert group["betas"] == (0.9, 0.98)
+
+
+@pytest.mark.parametrize(
+    ("decay", "rates"),
+    [
+        (0.2, {10: 1.0, 79: 1.0, 90: 0.5, 100: 0.0}),  # constant before the last fifth
+        (1.0, {10: 1.0, 55: 0.5, 100: 0.0}),  # a cosine from the warm-up on
+    ],
+)
+def test_the_rate_falls_in_the_last_share_of_the_steps(tmp_path: Path, decay: float, rates: dict[int, float]) -> None:
+    training = {"epochs": 1, "batch_size": 8, "warmup_fraction": 0.1, "decay_fraction": decay}
+    config = load_config(write_config(tmp_path / "run.toml", training=training))
+    arguments = fine_tuning_arguments(config, tmp_path, drawn=800)
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    schedule = get_scheduler(
+        arguments.lr_scheduler_type,
+        optimizer,
+        int(arguments.warmup_steps),
+        100,
+        scheduler_specific_kwargs=arguments.lr_scheduler_kwargs,
+    )
+    found = []
+    for _ in range(101):
+        found += schedule.get_last_lr()
+        optimizer.step()
+        schedule.step()
+    assert {step: found[step] for step in rates} == pytest.approx(rates, abs=1e-6)
 
 
 def test_the_trainer_draws_each_epoch_anew(tmp_path: Path) -> None:
