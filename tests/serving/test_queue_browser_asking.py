@@ -97,7 +97,8 @@ def test_the_question_and_the_thread(
     expect(page.get_by_role("link", name=re.compile("Set the timeout"))).to_be_visible()
     page.get_by_label("Question, as Markdown").fill("Which version?")
     page.get_by_role("button", name="Ask", exact=True).click()
-    until(lambda: acts(site, clicks) == ["ask"])
+    expect(page.locator(".toast")).to_contain_text(f"To be asked: Owner/Repo#{clicks}")
+    assert acts(site, clicks) == ["ask"]
     page.goto(f"{site.url}/queue?status=waiting-on-author")
     expect(page.locator(f"[data-open][href*='/{clicks}?']")).to_be_visible()
     check(page, width)

@@ -134,7 +134,8 @@ def test_to_ask_the_author_takes_two_keys(site: Queue, open_page: OpenPage) -> N
     page.keyboard.press("q")
     expect(page.locator(".ask button")).to_be_focused()
     page.keyboard.press("Enter")
-    until(lambda: [act.what for act in site.store.acts(IssueReference("owner/repo", 1))] == ["ask"])
+    page.wait_for_url("**/queue")
+    assert [act.what for act in site.store.acts(IssueReference("owner/repo", 1))] == ["ask"]
     page.goto(page.url.partition("/queue")[0] + "/queue/owner/repo/1")
     expect(page.get_by_text("waiting for its author")).to_be_visible()
     expect(page.locator(".ask")).to_have_count(0)
