@@ -19,7 +19,6 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
             r"(?<!tensorflow[-_])gpu|cuda|nvidia|rocm|gaudi|ascend(?!ing)|显|(?<![a-z])(?:[thnx]pus?|mps|nccl)(?![a-z])"
         ),
     ),
-    "cuda": (("cuda", "cudnn", "nvcc", "rocm", "hip"), re.compile(r"cud|nvcc|rocm|(?<![a-z])hip(?![a-z])")),
     "nccl": (("nccl", "rccl"), None),
     # Which source it is: a branch's newest, as with the project's own tests, a commit, or a line that GitHub quotes.
     "source": (
@@ -39,7 +38,6 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
         ("notebook", "jupyter", "colab", "spark"),
         re.compile(r"notebook|jupyter|colab|(?<!dgx[ _-])spark"),  # a DGX Spark is a machine
     ),
-    "container": (("docker",), None),
     "error": (
         (
             *(
