@@ -23,14 +23,14 @@ NCCL, UCX = "NVIDIA/nccl#1", "openucx/ucx#1"
 LABELS = {axis: TAXONOMY.axes[axis].label_ids for axis in ("symptom", "cause", "fix")}
 
 
-def settled_at(situation: Situation, labels: dict[str, str]) -> Situation:
+def with_labels_at(situation: Situation, labels: dict[str, str]) -> Situation:
     several = {"true": True, "false": False}.get(labels.get("distributed", ""))
     return situation.at(meanings(TAXONOMY.labels_of(labels).values()), several=several)
 
 
 def situation(text: str, identifier: str, title: str = "It does not do what it should", **at: str) -> Situation:
     known = read(IssueReport(title, text, identifier)).situation
-    return settled_at(known, at)
+    return with_labels_at(known, at)
 
 
 def checks(text: str, identifier: str, *, title: str = "It does not do what it should", **labels: str) -> str:
@@ -45,7 +45,7 @@ def asked(text: str, identifier: str, *, has_error: bool = False, thin: bool = F
         has_error=has_error,
         thin=thin,
         likely=TAXONOMY.labels_of(likely),
-        situation=settled_at(report.situation, likely),
+        situation=with_labels_at(report.situation, likely),
         segments=report.segments,
     )
     return {question.fact: question.question for question in questions}
