@@ -40,19 +40,8 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     ),
     "error": (
         (
-            *(
-                "error",
-                "exception",
-                "traceback",
-                "crash",
-                "fails",
-                "failed",
-                "failing",
-                "abort",
-                "assertion",
-                "side assert",
-                "broken",
-            ),
+            *("error", "exception", "traceback", "crash", "fails", "failed", "failing", "abort", "assertion"),
+            *("side assert", "broken"),
             *("segfault", "segmentation fault", "core dump", "sigsegv", "sigabrt", "sigbus", "sigill"),
         ),
         # A worker that failed is restarted, and a memory error that was seen is measured.
@@ -106,15 +95,7 @@ _HEADING = (
 # In a form's field, in a call's argument, in prose; with the beginnings of a match.
 _NO_DEVICE = (
     (
-        "gpu",
-        "cuda",
-        "use_cuda",
-        "available",
-        "0/0 gpus",
-        "registered devices",
-        "no ",
-        "without ",
-        "cpu",
+        *("gpu", "cuda", "use_cuda", "available", "0/0 gpus", "registered devices", "no ", "without ", "cpu"),
         "tensorflow-cpu",
     ),
     re.compile(
