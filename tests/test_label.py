@@ -54,7 +54,7 @@ from labels import label_pages
 
 taxonomy = default_taxonomy()
 older = parse_taxonomy(sys.stdin.read(), "of a bundle").completed_by(taxonomy)
-spoken_of = Situation(library="PyTorch", subjects=frozenset({"launcher", "error"}))
+spoken_of = Situation(library="PyTorch", subjects=frozenset({"error"}))
 json.dump(
     {
         "ids": list(taxonomy.axis("symptom").label_ids),

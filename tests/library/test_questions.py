@@ -14,7 +14,7 @@ ALL = EnvironmentFacts(
     "DeepSpeed", "0.14.2", "2.3.0", "3.10", "12.1", "2.20.5", "550.54", "A100", 16, 8, 2, "Ubuntu 22.04", "torchrun"
 )
 NONE = EnvironmentFacts(framework="DeepSpeed")
-SPOKEN_OF = Situation(library="PyTorch", subjects=frozenset({"device", "cuda", "nccl", "error"}))
+SPOKEN_OF = Situation(library="PyTorch", subjects=frozenset({"device", "nccl", "error"}))
 
 
 TAXONOMY = default_taxonomy()

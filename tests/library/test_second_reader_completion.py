@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from distriage.answer.differential import settled
+from distriage.answer.differential import with_labels
 from distriage.answer.playbooks import check_for
 from distriage.answer.policy import reaches
 from distriage.answer.verdict import AxisVerdict, Candidate, Differential, EvidenceLine, Verdict
@@ -197,7 +197,7 @@ def test_only_a_cause_that_is_given_has_its_check_at_the_top(calibrated: bool) -
     )
     both = completed(first, {"cause": {"rank-desynchronization": 1.0}}, calibrated, situation=seen)
     check = check_for(
-        TAXONOMY, "rank-desynchronization", both.axes["symptom"].label, settled(seen, both.axes, TAXONOMY)
+        TAXONOMY, "rank-desynchronization", both.axes["symptom"].label, with_labels(seen, both.axes, TAXONOMY)
     )
     assert both.axes["cause"].outcome == ("apply" if calibrated else "suggest")
     beside = [cause.check for cause in both.differential.causes if cause.check] if both.differential else []

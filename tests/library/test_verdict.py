@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
-from distriage.answer.differential import settled
+from distriage.answer.differential import with_labels
 from distriage.answer.playbooks import checks_for
 from distriage.answer.policy import WHY_SILENT
 from distriage.answer.verdict import FailedRecord, LabelProbability, Verdict, verdict_schema
@@ -110,7 +110,7 @@ def test_the_checks_are_those_of_the_labels_that_are_likely_enough(tiny_classifi
     verdict = verdict_of(tiny_classifier, report, Mode.BEST)
     labels = {axis: said.label for axis, said in verdict.axes.items() if said.outcome == "apply"}
     taxonomy = tiny_classifier.bundle.taxonomy
-    assert verdict.checks == checks_for(taxonomy, labels, settled(read(report).situation, verdict.axes, taxonomy))
+    assert verdict.checks == checks_for(taxonomy, labels, with_labels(read(report).situation, verdict.axes, taxonomy))
     sure = verdict_of(tiny_classifier, report, Mode.PRECISE)
     likely = {axis for axis, said in sure.axes.items() if said.outcome in {"apply", "suggest"}}
     assert bool(sure.checks) == bool(likely & {"symptom", "cause", "fix"})

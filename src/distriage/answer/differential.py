@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from distriage.answer.playbooks import AXES, MAX_CHECKS, check_for, checks_for, distinct, playbook_of
@@ -14,10 +15,10 @@ from distriage.model.taxonomy import CAUSE, DISTRIBUTED, SYMPTOM, Taxonomy
 
 LEAST_CAUSE = 0.03  # probability below which a cause is not worth naming
 LEAST_CHECK = 0.25  # and below which it is not worth a check
-LEAST_SYMPTOM = 0.7  # below which no check is: half of these were useful (training/LOG.md, 2026-11-29)
+LEAST_SYMPTOM = 0.7  # below it no check is given: a third of those were useful (training/LOG.md, 2026-11-29)
 
 
-def settled(
+def with_labels(
     situation: Situation, axes: Mapping[str, Decision] | Mapping[str, AxisVerdict], taxonomy: Taxonomy
 ) -> Situation:
     """The situation, completed from the labels: suggestions of how the model is used, a sure `distributed: no`."""
@@ -45,7 +46,7 @@ def differential(
     cause, symptom = axes.get(CAUSE), axes.get(SYMPTOM)
     if cause is None or cause.outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN} or cause.silence is not None:
         return None
-    least = LEAST_CHECK if symptom is None or symptom.probability >= LEAST_SYMPTOM else 1.1  # none is so likely
+    least = LEAST_CHECK if _allows_checks(axes) else math.inf
     sure = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None
     return Differential(
         causes=[
@@ -70,14 +71,19 @@ def checks_of(
     """First checks from the playbooks, or the advice of a taxonomy without them; may be empty.
 
     Args:
-        rivals: The differential diagnosis, whose checks are shown too.
+        rivals: The differential diagnosis, whose check is shown too.
     """
     likely = likely_labels(axes)
     if not any(axis in AXES and playbook_of(taxonomy, axis, label) for axis, label in likely.items()):
         return list(filter(None, (taxonomy.axes[axis].label(label).advice for axis, label in likely.items())))
-    if SYMPTOM in axes and axes[SYMPTOM].probability < LEAST_SYMPTOM:
+    if not _allows_checks(axes):
         return []
     if CAUSE in likely and axes[CAUSE].outcome is not Outcome.APPLY:
-        del likely[CAUSE]  # the differential diagnosis has its check, beside those of its rivals
+        del likely[CAUSE]  # its check is in the differential diagnosis
     beside = [cause.check for cause in rivals.causes if cause.check] if rivals is not None else []
     return distinct(checks_for(taxonomy, likely, situation), beside)[: max(0, MAX_CHECKS - len(beside))]
+
+
+def _allows_checks(axes: Mapping[str, Decision] | Mapping[str, AxisVerdict]) -> bool:
+    """Whether the symptom is likely enough for a check."""
+    return SYMPTOM not in axes or axes[SYMPTOM].probability >= LEAST_SYMPTOM

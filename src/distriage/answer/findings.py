@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from distriage.answer.certain import by_tracker, corrected
-from distriage.answer.differential import checks_of, differential, settled
+from distriage.answer.differential import checks_of, differential, with_labels
 from distriage.answer.policy import decide, likely_labels, measured_precision
 from distriage.answer.questions import QUOTED_ERROR, missing_facts
 from distriage.answer.verdict import (
@@ -100,7 +101,7 @@ class Findings:
         )
         decisions = corrected(decisions, prediction, taxonomy, project, read.situation)
         report, facts = read.report, read.facts
-        situation = settled(read.situation, decisions, taxonomy)
+        situation = with_labels(read.situation, decisions, taxonomy)
         ranked = prediction.scores[CAUSE].ranked() if CAUSE in decisions else ()
         right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
         missing = self._missing(decisions, situation, in_domain=prediction.in_domain)
@@ -211,9 +212,9 @@ def _ends_in_words(line: str) -> bool:
 
 def _announces_output(segments: Segments) -> bool:
     """Whether a sentence on an error ends in a colon, and output follows."""
-    pairs = zip(segments.all, segments.all[1:], strict=False)
     return any(
-        after.kind is Kind.LOG and before.lines and _ANNOUNCED.search(before.lines[-1].text) for before, after in pairs
+        after.kind is Kind.LOG and before.lines and _ANNOUNCED.search(before.lines[-1].text)
+        for before, after in pairwise(segments.all)
     )
 
 

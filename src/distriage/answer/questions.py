@@ -67,9 +67,9 @@ def missing_facts(
         has_error: Whether the report holds an error line; for a hang, an error or a dump of the stacks. It is asked for
             if the reporter mentions one, and for a hang.
         thin: Whether the report says next to nothing; then a description is asked for, too.
-        likely: Axis -> its label, if at least likely. The symptom decides, else the stage: a build failure needs other
-            facts than a hang. No error is asked for if the symptom is that of a run that goes on.
-        situation: Where the job ran, and the reporter's subjects; there may be no CUDA to ask for.
+        likely: Axis -> its label, if at least likely. The symptom decides, else the stage. No error is asked for if
+            the symptom is that of a run that goes on.
+        situation: Where the job ran, and the reporter's subjects.
         segments: The report, whose content is not asked for.
 
     Returns:
@@ -142,8 +142,8 @@ def _about_error(symptom: Label | None, situation: Situation, segments: Segments
 def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], means: Set[str]) -> str | None:
     """The fact that tells which version failed; None if the report states it.
 
-    It is the library's in the library's own tracker, and if only the library is known. Of an unknown project nobody
-    knows whether it has releases, or whether one of them decides anything.
+    It is the library's in the library's own tracker, and if only the library is known. Nobody knows whether an unknown
+    project has releases, or whether one of them decides anything.
     """
     framework, library = facts.framework, situation.library
     project = projects().all.get(framework or "")

@@ -45,19 +45,8 @@ _SEVERAL = (
 )
 _RANKS = (  # processes of one job, each with a rank
     (
-        *(
-            "rank",
-            "world",
-            "torchrun",
-            "nproc",
-            "deepspeed",
-            "accelerate launch",
-            "mpirun",
-            "mpiexec",
-            "srun",
-            "horovod",
-        ),
-        *("ddp", "distributed", "dist_", "fsdp", "zero", "nccl", "megatron", "parallel", "tp", "hccl"),
+        *("rank", "world", "torchrun", "nproc", "deepspeed", "accelerate launch", "mpirun", "mpiexec", "srun"),
+        *("horovod", "ddp", "distributed", "dist_", "fsdp", "zero", "nccl", "megatron", "parallel", "tp", "hccl"),
     ),
     re.compile(
         r"rank[ :=_]?\d|ranks\b|local_rank|world[ _-]?size(?![=: ]{1,3}1\b)|torchrun|nproc|deepspeed|accelerate launch"
@@ -81,22 +70,8 @@ _NOT_ALONE = (
 _ONE_PROCESS, _NOT_ONE = ("nn.dataparallel",), ("distributed", "ddp")
 _HANGS = (
     (
-        *(
-            "hang",
-            "hung",
-            "stuck",
-            "lock",
-            "freez",
-            "froze",
-            "stall",
-            "wait",
-            "block",
-            "never ",
-            "not ",
-            "ever",
-            "indef",
-        ),
-        *("no progress", "watchdog", "nothing ", "prints nothing", "卡", "挂起", "阻塞"),
+        *("hang", "hung", "stuck", "lock", "freez", "froze", "stall", "wait", "block", "never ", "not ", "ever"),
+        *("indef", "no progress", "watchdog", "nothing ", "prints nothing", "卡", "挂起", "阻塞"),
     ),
     re.compile(
         r"(?<![a-z])(?:hang|hung|stuck|freez|froze|stall|wait(?:s|ing|ed)?\b)|lock(?:ed)? ?up|(?<=dead)lock"

@@ -163,7 +163,7 @@ def read_projects(text: str) -> Projects:
     return Projects({name: Project.read({"name": name, **entry}) for name, entry in tomllib.loads(text).items()})
 
 
-# Of repositories that are called by their owner's name.
+# Names of repositories that say nothing; their owner's name is used.
 _NO_NAMES = frozenset({"client", "website", "docs", "examples", "server", "core", "sdk", "community", "main", "code"})
 
 

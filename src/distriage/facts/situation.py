@@ -48,8 +48,6 @@ _ATTACHED_LISTING = re.compile(
     rf"\(https://{ATTACHMENT}"
 )
 _IMAGE = re.compile(r"pytorch:\d\d\.\d\d-py3")  # NVIDIA's; its tag tells what is in it
-_NVIDIA = ("cuda error", "nvidia")
-_AMD = re.compile(r"rocm|radeon|(?<!\w)amd (?!epyc|ryzen|threadripper|opteron|cpu)")
 _MODELS: Mapping[Platform, tuple[str, ...]] = {  # beginnings of their names
     Platform.ROCM: ("MI", "RADEON", "RX "),
     Platform.NPU: ("ASCEND", "910"),
@@ -58,14 +56,7 @@ _MODELS: Mapping[Platform, tuple[str, ...]] = {  # beginnings of their names
     Platform.XPU: ("MAX",),
     Platform.MACOS: ("APPLE", *(f"M{generation} " for generation in range(1, 6))),
 }
-# Facts under names of their own, and on which platform.
-_STATED: Mapping[str, Mapping[Platform, re.Pattern[str]]] = {
-    "cuda": {
-        Platform.NPU: re.compile(r"(?<!\w)cann[\s:=v版本]{0,8}\d"),
-        Platform.HPU: re.compile(r"synapseai[\s:=v]{0,8}\d"),
-    },
-    "torch": {Platform.NPU: re.compile(r"torch[_-]npu[\s:=v版本]{0,8}\d")},
-}
+_TORCH_NPU = re.compile(r"torch[_-]npu[\s:=v版本]{0,8}\d")  # has PyTorch's number
 
 _LIBRARY_GAP = r"[ \t(:=v-]{0,8}(?:version)?(?: \(use command below\))?[ \t:=v-]{0,8}\d"
 # Horovod's form; the library's version is the next field.
@@ -118,7 +109,7 @@ class Situation:
         one_process: A single process on a single device shows it.
         explained: The reporter explains the cause, according to `explains`.
         seen: Needs of checks and questions that are met, from `seen_in`.
-        subjects: The reporter's subjects, from `subjects_of`; `nvidia`: one of its cards.
+        subjects: The reporter's subjects, from `subjects_of`.
     """
 
     platform: Platform = Platform.NVIDIA
@@ -164,24 +155,21 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
     """
     words, own = folded(shortened(f"{title}\n{body}")), folded(own)
     platform = _platform(facts, words)
-    stated = {fact for fact, named in _STATED.items() if platform in named and named[platform].search(words)}
+    stated = {"torch"} if platform is Platform.NPU and _TORCH_NPU.search(words) else set()
     library, version_stated = _library_of(facts, folded(title), words, own)
     subjects = set(subjects_of(own, words))
     no_device = facts.on_cpu
     if platform not in _SYSTEMS | {Platform.NVIDIA, Platform.CPU}:
-        subjects |= {"device", "cuda"}  # under any name for CUDA
+        subjects.add("device")
     elif no_device or (facts.gpu_model is None and (says_no_device(words) or facts.absent & {"cuda", "gpu_model"})):
         no_device = True
-        subjects -= {"device", "cuda", "nccl"}  # denied
-        stated.add("cuda")
+        subjects -= {"device", "nccl"}  # denied
     elif facts.gpu_model or facts.gpu_count:
         subjects.add("device")
-    if platform is Platform.NVIDIA and (facts.gpu_model or (any_of(_NVIDIA, own) and not _AMD.search(own))):
-        subjects.add("nvidia")
     if _ATTACHED_LISTING.search(words):
-        stated |= {"framework_version", "torch", "cuda", "nccl"}
+        stated |= {"framework_version", "torch", "nccl"}
     if _IMAGE.search(words):
-        stated |= {"torch", "cuda", "nccl"}
+        stated |= {"torch", "nccl"}
     if version_stated or first_at(_PRINTED, words, places((".version", ".__version"), words)):
         stated.add("torch")
     loose = f"{own}\n{words[: len(segments.title) + _FIRST_CHARS]}"

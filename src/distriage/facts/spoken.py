@@ -19,7 +19,6 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
             r"(?<!tensorflow[-_])gpu|cuda|nvidia|rocm|gaudi|ascend(?!ing)|显|(?<![a-z])(?:[thnx]pus?|mps|nccl)(?![a-z])"
         ),
     ),
-    "cuda": (("cuda", "cudnn", "nvcc", "rocm", "hip"), re.compile(r"cud|nvcc|rocm|(?<![a-z])hip(?![a-z])")),
     "nccl": (("nccl", "rccl"), None),
     # Which source it is: a branch's newest, as with the project's own tests, a commit, or a line that GitHub quotes.
     "source": (
@@ -39,22 +38,10 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
         ("notebook", "jupyter", "colab", "spark"),
         re.compile(r"notebook|jupyter|colab|(?<!dgx[ _-])spark"),  # a DGX Spark is a machine
     ),
-    "container": (("docker",), None),
     "error": (
         (
-            *(
-                "error",
-                "exception",
-                "traceback",
-                "crash",
-                "fails",
-                "failed",
-                "failing",
-                "abort",
-                "assertion",
-                "side assert",
-                "broken",
-            ),
+            *("error", "exception", "traceback", "crash", "fails", "failed", "failing", "abort", "assertion"),
+            *("side assert", "broken"),
             *("segfault", "segmentation fault", "core dump", "sigsegv", "sigabrt", "sigbus", "sigill"),
         ),
         # A worker that failed is restarted, and a memory error that was seen is measured.
@@ -108,15 +95,7 @@ _HEADING = (
 # In a form's field, in a call's argument, in prose; with the beginnings of a match.
 _NO_DEVICE = (
     (
-        "gpu",
-        "cuda",
-        "use_cuda",
-        "available",
-        "0/0 gpus",
-        "registered devices",
-        "no ",
-        "without ",
-        "cpu",
+        *("gpu", "cuda", "use_cuda", "available", "0/0 gpus", "registered devices", "no ", "without ", "cpu"),
         "tensorflow-cpu",
     ),
     re.compile(

@@ -21,20 +21,8 @@ _NAMED = re.compile(
 )
 _STARTS = (
     *("ubuntu", "centos", "debian", "red hat", "rhel", "rocky linux", "alibaba cloud", "suse", "sles", "fedora"),
-    *(
-        "arch linux",
-        "amazon linux",
-        "scientific",
-        "linux mint",
-        "pop",
-        "macos",
-        "mac os",
-        "os x",
-        "osx",
-        "windows",
-        "wsl",
-        "win1",
-    ),
+    *("arch linux", "amazon linux", "scientific", "linux mint", "pop", "macos", "mac os", "os x", "osx"),
+    *("windows", "wsl", "win1"),
 )
 # TensorFlow's, Keras's and Ray's forms have this example, over which some write; "?platform=ubuntu" is of an address.
 _EXAMPLE_BEFORE = re.compile(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)

@@ -84,7 +84,7 @@ class Client:
         self._sleep = sleep
         self._now = now
         self.login = login
-        self.ahead: dict[str, Ok | None] = {}  # path -> what was read otherwise, and is not asked for; None: absent
+        self.ahead: dict[str, Ok | None] = {}  # path -> its answer, known without asking; None: absent
 
     @property
     def hosts(self) -> Collection[str]:

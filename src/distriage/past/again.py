@@ -19,7 +19,7 @@ _NOT_FIXED = ("duplicate", "not_planned")  # GitHub's reasons, and `duplicate of
 def fixed_in(issue: PastIssue, releases: Sequence[Release]) -> str:
     """The release that probably has the fix: the milestone's, else the first one after the issue was closed; empty
     where unknown, or if it was closed without a fix."""
-    if issue.state != "closed" or issue.closed_by.lower().startswith(_NOT_FIXED):
+    if not _is_fixed(issue):
         return ""
     if (planned := version_of(issue.milestone)) is not None:
         return str(planned)
@@ -33,10 +33,14 @@ def is_back(issue: PastIssue, version: str, fix: str) -> bool:
     Args:
         fix: From `fixed_in`.
     """
-    if issue.state != "closed" or issue.closed_by.lower().startswith(_NOT_FIXED):
+    if not _is_fixed(issue):
         return False
     stated, before = _read(version), _read(fix or issue.version)
     return stated is not None and before is not None and (stated >= before if fix else stated > before)
+
+
+def _is_fixed(issue: PastIssue) -> bool:
+    return issue.state == "closed" and not issue.closed_by.lower().startswith(_NOT_FIXED)
 
 
 def _read(version: str) -> Version | None:

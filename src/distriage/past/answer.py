@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def likely_duplicates(index: PastIndex, query: PastQuery) -> list[LikelyDuplicate]:
-    """The likely duplicate of a report among past issues, if any; see `same.py`. Of one that was closed as a duplicate,
-    its original.
+    """The likely duplicate of a report among past issues, if any, or its original if that was closed as a duplicate
+    too; see `same.py`.
 
     Args:
         index: Made with the model that read the report.
@@ -25,7 +25,7 @@ def likely_duplicates(index: PastIndex, query: PastQuery) -> list[LikelyDuplicat
 
 def named(index: PastIndex, query: PastQuery, match: Match) -> LikelyDuplicate | None:
     """The likely duplicate behind the nearest issue, if it is one."""
-    same, issue = match.same, original_of(index, match.issue)
+    same, issue = match.same, _original_of(index, match.issue)
     if same is None or not is_spoken_of(same) or any(_is_itself(one, query) for one in (issue, match.issue)):
         return None
     fix, back = "", False
@@ -50,7 +50,7 @@ def named(index: PastIndex, query: PastQuery, match: Match) -> LikelyDuplicate |
     )
 
 
-def original_of(index: PastIndex, issue: PastIssue) -> PastIssue:
+def _original_of(index: PastIndex, issue: PastIssue) -> PastIssue:
     """The end of a chain of duplicates, as far as the index knows it."""
     seen = {issue.id.lower()}
     while (further := index.known(issue.original)) is not None and further.id.lower() not in seen:
@@ -61,7 +61,7 @@ def original_of(index: PastIndex, issue: PastIssue) -> PastIssue:
 
 def issue_to_join(index: PastIndex, issue: PastIssue) -> PastIssue | None:
     """The issue that a duplicate of an issue is to be closed for; None if none is known to be open."""
-    original = original_of(index, issue)
+    original = _original_of(index, issue)
     return None if original.state == "closed" else original
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from distriage.answer.differential import checks_of, differential, settled
+from distriage.answer.differential import checks_of, differential, with_labels
 from distriage.answer.policy import (
     FLOOR,
     SUGGESTED_FROM,
@@ -79,7 +79,7 @@ def complete(
                 said = _silent(said, silence)
             answered.append(axis)
         axes[axis] = _where_it_applies(said, axes, taxonomy.axes[axis])
-    situation = settled(situation, axes, taxonomy)
+    situation = with_labels(situation, axes, taxonomy)
     ranked = [(item.label, item.probability) for item in axes[CAUSE].top] if CAUSE in axes else []
     another_kind = _applicable(axes) != _applicable(verdict.axes)
     # How often the right cause is among those that both readers rank was not measured.
