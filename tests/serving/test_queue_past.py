@@ -110,7 +110,9 @@ def test_what_is_likely_the_same_says_so_and_only_the_web_is_linked() -> None:
 def test_open_issues_of_one_cause_are_gathered_on_a_page(keyword_classifier: Classifier, tmp_path: Path) -> None:
     none = (np.zeros(0, np.int32), np.zeros(0, np.float32))
     known = [
-        PastIssue(f"owner/repo#{number}", f"<b> {number}", f"https://x.org/{number}", state, "", 1e9, signature="ab")
+        PastIssue(
+            f"owner/repo#{number}", f"<b> {number}\u202e", f"https://x.org/{number}", state, "", 1e9, signature="ab"
+        )
         for number, state in ((1, "open"), (2, "closed"), (3, "open"))
     ]
     issues = [*known, replace(known[0], id="owner/repo#4", version="2.1", reactions=7)]

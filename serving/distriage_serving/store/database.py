@@ -192,7 +192,7 @@ class Database:
         outer: Session | None = getattr(self._current, "session", None)
         if outer is not None:
             if writes and outer.get_bind() is not self._engines[True]:
-                raise RuntimeError("the store is only read here")  # SQLite would wait for a lock to no end
+                raise RuntimeError("the store is only read here")  # SQLite would wait for its own lock in vain
             yield outer
             outer.flush()
             return
