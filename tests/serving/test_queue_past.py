@@ -59,7 +59,7 @@ def test_the_page_names_past_issues_and_one_click_marks_a_duplicate(
         client.post("/queue/owner/repo/9/act", data={"csrf": csrf(page), "what": "duplicate", "of": "1"})
         assert "To be closed as a duplicate of #1" in client.get("/queue").text
         assert client.get("/queue/no/such/9/past").status_code == 404
-        assert "None is near" in client.get("/queue/owner/other/9/past").text
+        assert "No past issue is like this one" in client.get("/queue/owner/other/9/past").text
 
 
 def test_past_issues_of_the_database_are_shown_as_they_are_now(keyword_classifier: Classifier, tmp_path: Path) -> None:

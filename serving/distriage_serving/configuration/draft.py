@@ -68,9 +68,9 @@ def draft(repository: str, labels: Sequence[TheirLabel], taxonomy: Taxonomy, sai
     lines = [
         f"# Drafted by `distriage config init` from the {len(labels)} labels of {_line(repository)}. Read it, then",
         "# commit it as .github/distriage.yml; `distriage config check FILE` checks it, `distriage backtest` tries it.",
-        "only-listed: true  # nothing is set but what is named here",
+        "only-listed: true  # sets only labels that are named here",
         "create-labels: false",
-        "suggestions: perhaps  # what it is not sure of is suggested on GitHub, for you to approve or dismiss",
+        "suggestions: perhaps  # suggests doubtful labels on GitHub, for you to approve or dismiss",
     ]
     axes = [axis for axis in taxonomy.axes if any(key[0] == axis for key in chosen)]
     lines += ["axes:"] if axes else ["axes: {}  # none of the labels seems to stand for one of ours"]

@@ -205,7 +205,7 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
 
 
 def _closed_by(told: PastState, state: str, before: str) -> str:
-    """What closed an issue: a change or an original, known before, says more than GitHub's reason."""
+    """As `PastIssue.closed_by`; a change or an original, known before, says more than GitHub's reason."""
     if told.state == "open":
         return "" if state == "closed" else before
     general = "duplicate" if before.startswith("duplicate of ") else "completed" if before.startswith("#") else before
