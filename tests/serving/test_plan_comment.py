@@ -91,7 +91,7 @@ HANG, OTHER = "symptom: runtime-hang", "symptom: low-throughput"
     ("stated", "issue"),
     [
         (True, {}),
-        (True, {"labels": frozenset({HANG.upper()})}),  # a person set it: she agrees
+        (True, {"labels": frozenset({HANG.upper()})}),  # a person set it and so agrees
         (True, {"labels": frozenset({"symptom: execution"}), "labels_by_us": frozenset({"symptom: execution"})}),
         (True, {"labels": frozenset({HANG}), "removed": frozenset({HANG})}),  # and it was set again
         (False, {"removed": frozenset({HANG})}),

@@ -178,7 +178,7 @@ def test_pictures_are_loaded_when_asked_for_and_only_then(site: Queue, open_page
     page.get_by_role("link", name="Load the 2 pictures").click()
     page.wait_for_selector("[data-explained] img")
     expect(page.get_by_alt_text("the graph")).to_be_attached()
-    assert asked and set(asked) == {"none"}  # whoever serves it learns nothing of us
+    assert asked and set(asked) == {"none"}  # its server learns nothing of us
     box = page.get_by_alt_text("as pasted").bounding_box()
     assert box is not None and box["height"] == pytest.approx(box["width"] / 4, abs=1)  # narrower, in its shape
 

@@ -1,5 +1,5 @@
 # ruff: noqa: F401, F811  # fixtures
-"""Who gets into the queue by a token: administrators, and whoever guesses."""
+"""Who gets into the queue by a token: administrators, and people who guess."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_what_was_decided_more_than_a_day_ago_stands(
     admin.post("/queue/bulk", data={"csrf": csrf(admin.get("/queue")), "action": "accept", "issue": key})
     decided_at = site.store.clock()
     monkeypatch.setattr(site.store, "clock", lambda: decided_at + 25 * 3600)
-    log_in(admin)  # a session does not last so long
+    log_in(admin)  # the session has ended
     assert undo(admin) == "Nothing to undo." and site.status(9) == "accepted"
     monkeypatch.setattr(site.store, "clock", lambda: decided_at + 23 * 3600)
     assert undo(admin) == "Undone: the decision on Owner/Repo#9" and site.status(9) == "open"

@@ -24,17 +24,17 @@ def test_a_maintainer_goes_the_whole_way(
     )  # two processes more would load the model for 60 issues each
     page = steps()
     assert sum(line.startswith("distriage ") for step in page for line in step.commands) == 11
-    with walk(tmp_path, tmp_path if CAN_TAKE_PICTURES else None, every=2, length=160) as her:
+    with walk(tmp_path, tmp_path if CAN_TAKE_PICTURES else None, every=2, length=160) as walker:
         for step in page:
             if step.commands[0].startswith("distriage reviews"):
-                before = her.own()
-            printed = [line for command_line in step.commands for line in her.run(command_line).splitlines()]
+                before = walker.own()
+            printed = [line for command_line in step.commands for line in walker.run(command_line).splitlines()]
             shown = {plain(line) for line in step.output.splitlines()} - {""}
             assert bool(printed) == bool(shown) and (not shown or shown & set(map(plain, printed))), step.commands
             if step.commands[0].startswith("distriage config"):  # with half of the issues, labels change their order
                 assert sorted(step.output.splitlines()) == sorted([*printed[:SHOWN], "..."])
-        past = her.page("/past")
-        after = her.own()
+        past = walker.page("/past")
+        after = walker.own()
         report = tmp_path / "new.md"
         report.write_text(f"{TITLE}\n{BODY}", encoding="utf-8")
         said = json.loads(command("classify", report, "--own", tmp_path / "own" / TRACKER, "--json").out)["own"]

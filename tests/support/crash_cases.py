@@ -40,7 +40,7 @@ STALE = account("stale[bot]", 6, "Bot")
 
 
 class Misfortune:
-    """Lets one request of so many fail, in all the ways it knows.
+    """Lets one in some requests fail, in each known way.
 
     Attributes:
         given: How often each way.

@@ -60,7 +60,11 @@ def client(double: GitHub, clock: Clock) -> Client:
 
 
 def client_of(double: GitHub, clock: Clock, timeout_s: float = WAIT_S) -> Client:
-    """A client that waits by the clock, and for an answer so long."""
+    """A client that waits by the clock.
+
+    Args:
+        timeout_s: How long it waits for an answer.
+    """
     return Client(double.token, double.url, timeout_s=timeout_s, sleep=clock.sleep, now=lambda: clock.now_s)
 
 

@@ -189,7 +189,7 @@ def memory_mb(process: subprocess.Popen[bytes]) -> float:
 
 
 def soak(folder: Path, seconds: float, seed: int = 1) -> Figures:
-    """Run it for so many seconds, then let the bot finish."""
+    """Run it for some seconds, then let the bot finish."""
     bundle, database = folder / "toy", f"sqlite:///{folder / 'store.db'}"
     keyword_model.build(bundle)
     github = GitHub(app=True)

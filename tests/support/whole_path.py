@@ -103,7 +103,7 @@ def steps() -> list[Step]:
 
 @dataclass
 class Walk:
-    """A maintainer on her way: where she works, what GitHub shows, and where her server listens once it does.
+    """A maintainer on the way: the folder, GitHub, and the server's address once it listens.
 
     Attributes:
         every: Of the tracker's closed issues only each n-th is there: most of the time goes into reading them.
@@ -170,7 +170,7 @@ class Walk:
         out = _call(words[1 : words.index(">")] if file else words[1:])
         if file:
             Path(file).write_text(out, encoding="utf-8")
-        if words[1:3] == ["config", "check"]:  # and then she commits it
+        if words[1:3] == ["config", "check"]:  # the maintainer commits it next
             self.github.files[f"{TRACKER}/.github/distriage.yml"] = Path(words[3]).read_text(encoding="utf-8")
         return "" if file else out
 
@@ -187,7 +187,7 @@ class Walk:
         for number in range(NEW + 1, NEW + 1 + LATER, self.every):
             self._file(number, is_open=False)
 
-    # ------------------------------------------------------------ in her queue
+    # ------------------------------------------------------------ in the queue
 
     def _new_issue(self) -> None:
         assert self.server is not None
@@ -240,7 +240,7 @@ def _call(arguments: Sequence[str]) -> str:
 
 @contextmanager
 def walk(folder: Path, pictures: Path | None = None, *, every: int = 1, length: int | None = None) -> Iterator[Walk]:
-    """A maintainer who begins, in a folder that is the working directory until she is there."""
+    """A maintainer who begins, in a folder that is the working directory until the end."""
     before, place = dict(os.environ), Path.cwd()
     with ExitStack() as rest:
         github = GitHub(app=True)
@@ -280,9 +280,9 @@ def _take(address: str, folder: Path, images: Path) -> None:
 def write_page(pictures: Path | None) -> None:
     """Put what the commands print under them."""
     outputs: list[str] = []
-    with tempfile.TemporaryDirectory() as folder, walk(Path(folder), pictures) as her:
+    with tempfile.TemporaryDirectory() as folder, walk(Path(folder), pictures) as walker:
         for step in steps():
-            lines = [line for command in step.commands for line in her.run(command).rstrip().splitlines()]
+            lines = [line for command in step.commands for line in walker.run(command).rstrip().splitlines()]
             lines = [*lines[:SHOWN], "..."] if len(lines) > SHOWN else lines
             outputs.append("".join(f"{line.rstrip()}\n" for line in lines))
     left = iter(outputs)
