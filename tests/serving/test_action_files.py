@@ -51,6 +51,14 @@ def forget(github: GitHub) -> None:
     forms.forget_forms(Client(github.token, github.url), "owner/repo")
 
 
+@pytest.fixture
+def act_on_ghes(double: GitHub, act: Act, monkeypatch: pytest.MonkeyPatch) -> Act:
+    """Runs the action on a GitHub Enterprise Server, whose REST API and GraphQL are below `/api`."""
+    double.behind = "/api/v3"
+    monkeypatch.setenv("GITHUB_API_URL", f"{double.url}/api/v3")
+    return act
+
+
 def read(github: GitHub, path: str, *, ahead: bool) -> tuple[list[Any], list[str]]:
     """All that a run reads of files, or its error; and the requests."""
     client, since = Client(github.token, github.url, sleep=lambda _: None), len(github.requests)
@@ -121,25 +129,21 @@ def test_where_graphql_is_broken_each_file_is_read(github: GitHub) -> None:
 
 
 def test_a_server_of_one_s_own_has_graphql_elsewhere(
-    double: GitHub, act: Act, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    double: GitHub, act_on_ghes: Act, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    double.behind = "/api/v3"
-    monkeypatch.setenv("GITHUB_API_URL", f"{double.url}/api/v3")
     double.files[OWN] = DRY
-    assert act(login="bot") == 0 and double.written == []
+    assert act_on_ghes(login="bot") == 0 and double.written == []
     assert "one by one" not in capsys.readouterr().out
     assert double.requests[0].path == "/api/graphql"
     assert not [request for request in double.requests if "/contents/" in request.path]
 
 
 def test_a_proxy_that_passes_rest_alone_is_enough(
-    double: GitHub, act: Act, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    double: GitHub, act_on_ghes: Act, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    double.behind = "/api/v3"
-    monkeypatch.setenv("GITHUB_API_URL", f"{double.url}/api/v3")
     double.files[OWN] = DRY
     double.troubles.append(Trouble("POST .*/graphql", Fault(404, "<html>", {"Content-Type": "text/html"})))
-    assert act("true", login="bot") == 0 and double.written == []
+    assert act_on_ghes("true", login="bot") == 0 and double.written == []
     assert capsys.readouterr().out.count("its files are read one by one") == 1
 
 

@@ -40,7 +40,7 @@ UNKNOWN_REASON = faults.message("Invalid request: duplicate is not a member of c
 ARCHIVED = faults.message("Repository was archived so is read-only.", 403)
 
 
-# ---------------------------------------------------------------- 1: all that a plan holds is counted and shown
+# ---------------------------------------------------------------- all that a plan holds is counted and shown
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_config_check_names_all_that_may_be_written(command: Command, tmp_path: 
     ]
 
 
-# ---------------------------------------------------------------- 2: an act is done once GitHub says so
+# ---------------------------------------------------------------- an act is done once GitHub says so
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_the_queue_shows_types_and_what_a_dry_run_holds_back(
         assert "<li>Type: <bdi>Bug</bdi></li>" in page and "Planned" not in page
 
 
-# ---------------------------------------------------------------- 3 and 8: a label is known by its id
+# ---------------------------------------------------------------- a label is known by its id
 
 
 def delete(bot: Bot, label: str) -> None:
@@ -330,7 +330,7 @@ def test_a_label_taken_off_stays_off_under_its_new_name_too(bot: Bot) -> None:
     assert bot.github.labels(ISSUE) == []
 
 
-# ---------------------------------------------------------------- 4: the comment, and what fits
+# ---------------------------------------------------------------- the comment, and the labels that fit
 
 
 @pytest.fixture
@@ -378,7 +378,7 @@ def test_of_two_labels_the_one_that_fits_is_added_and_no_other_is_created(double
     assert f"I have set `{WANTED[0]}`." in double.comments(ISSUE)[0]
 
 
-# ---------------------------------------------------------------- 14: smaller ones
+# ---------------------------------------------------------------- smaller rules
 
 
 def test_labels_may_be_texts(double: GitHub, client: Client) -> None:

@@ -36,7 +36,7 @@ from support.http_api import server
 from support.plans import TAXONOMY
 from support.server import Running
 
-# ---------------------------------------------------------------- 5 and 6: actions
+# ---------------------------------------------------------------- actions
 
 PINNED = ("action.yml", ".github/workflows/*.yml", "docs/*.md")
 # The first major whose action.yml says `using: node24`, as pull requests of 2026 that looked at it say
@@ -101,7 +101,7 @@ def test_a_runner_that_setup_python_does_not_know_uses_the_python_that_it_has(tm
     assert "needs Python 3.11 or newer with venv; setup-python has none" in install(tmp_path, str(tmp_path / "empty"))
 
 
-# ---------------------------------------------------------------- 7: GitHub Enterprise Server
+# ---------------------------------------------------------------- GitHub Enterprise Server
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_whose_token_it_is_is_asked_of_an_enterprise_server_too(github: GitHub) 
     assert asked == ["/api/v3/user", "/api/graphql"]
 
 
-# ---------------------------------------------------------------- 9: Prow
+# ---------------------------------------------------------------- Prow
 
 
 @pytest.mark.parametrize("line", ["needs-discussion", "accepted needs-information", "build-watcher"])
@@ -144,7 +144,7 @@ def test_what_is_neither_ours_nor_prows_is_explained(bot: Bot) -> None:
     assert bot.github.reactions[comment["id"]] == ["confused"]
 
 
-# ---------------------------------------------------------------- 10: a page that GitHub cannot build
+# ---------------------------------------------------------------- a page that GitHub cannot build
 
 
 class Heavy:
@@ -183,7 +183,7 @@ def test_a_github_that_builds_no_page_at_all_ends_it(github: GitHub, monkeypatch
         list(Client("t", github.url).items("/repos/owner/repo/labels"))
 
 
-# ---------------------------------------------------------------- 11: messages
+# ---------------------------------------------------------------- messages
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def test_other_faults_of_yaml_say_nothing_of_patterns() -> None:
     assert "quote" not in str(refused.value)
 
 
-# ---------------------------------------------------------------- 12: encodings
+# ---------------------------------------------------------------- encodings
 
 
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16"]
@@ -245,7 +245,7 @@ def test_labels_and_configurations_are_read_as_powershell_writes_them(
     assert load_config(config, TAXONOMY).axes["symptom"].labels["runtime-hang"].name == "Hänger"
 
 
-# ---------------------------------------------------------------- 13: values that cannot work
+# ---------------------------------------------------------------- values that cannot work
 
 
 BOT = {"github_app_id": "12345", "github_webhook_secret": "x" * 32}
@@ -269,7 +269,7 @@ def test_a_value_that_cannot_work_is_refused_at_the_start(name: str, value: str,
         load_settings(given)
 
 
-# ---------------------------------------------------------------- 14: smaller ones
+# ---------------------------------------------------------------- smaller rules
 
 
 def test_of_two_labels_the_exact_name_wins() -> None:

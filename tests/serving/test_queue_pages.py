@@ -6,16 +6,20 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
+from typing import Any, cast
 
 import httpx
 import pytest
+from sqlalchemy import QueuePool
+from starlette.responses import Response
 
 from distriage.answer.feedback import own_axis
 from distriage.answer.verdict import Candidate, Differential, MissingFact
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
+from distriage_serving.queue import routes
 from distriage_serving.queue.listing import read_search
-from distriage_serving.queue.pages import STATIC, said
+from distriage_serving.queue.pages import STATIC, said, show
 from distriage_serving.store import Review
 
 from support.checkout import REPOSITORY
@@ -244,3 +248,20 @@ def test_coming_back_to_a_row_that_is_gone_leads_to_the_next_one(site: Queue, ad
     assert re.search(r"/queue/owner/repo/204\?[^>]*autofocus", page)
     for hostile in ("x", "owner/repo#" + "9" * 30, "no/such#1", "#", "owner/repo#-1"):
         assert "autofocus" not in admin.get("/queue", params={"at": hostile}).text
+
+
+def test_no_connection_waits_for_a_page_to_be_rendered(
+    site: Queue, admin: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.add(26, "hangs while rendered", repository="owner/other")
+    held: dict[str, int] = {}
+
+    def render(template: str, *given: Any, **context: Any) -> Response:
+        held[template] = pool.checkedout()
+        return show(template, *given, **context)
+
+    pool = cast(QueuePool, site.store._read_engine.pool)
+    monkeypatch.setattr(routes, "show", render)
+    for path in ("/queue", "/queue/owner/other/26", "/queue/owner/other/26/evidence"):
+        assert admin.get(path).status_code == 200
+    assert held == {"list.html": 0, "issue.html": 0, "evidence.html": 0}

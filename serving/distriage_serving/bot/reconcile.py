@@ -94,7 +94,7 @@ def _reconcile(client: Client, store: Store, taxonomy: Taxonomy, job: Job, began
         elif known_since is not None and issue.created_at >= known_since:
             look_at.append(issue.number)
     missing = sorted(number for number, (state, *_) in known.items() if state == "open" and number not in listed)
-    ended = sum(_settle(client, store, IssueReference(repository, number)) for number in missing[:MAX_LOOKED_AT])
+    ended = sum(_note_state(client, store, IssueReference(repository, number)) for number in missing[:MAX_LOOKED_AT])
     pending = {number: at for number, at in store.open_suggestions(repository).items() if number not in look_at}
     touched = [number for number, asked_at in pending.items() if listed.get(number, 0.0) > asked_at]
     look_at += decisions_on(client, store, repository, touched)
@@ -105,7 +105,7 @@ def _reconcile(client: Client, store: Store, taxonomy: Taxonomy, job: Job, began
     return Done(found, jobs=tuple(jobs), reconciled=(repository, began_at))
 
 
-def _settle(client: Client, store: Store, issue: IssueReference) -> bool:
+def _note_state(client: Client, store: Store, issue: IssueReference) -> bool:
     """Note the state of an issue that is open in the store and not in GitHub's list."""
     try:
         is_open, updated_at = read_stage(client, issue)

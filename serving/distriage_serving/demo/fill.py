@@ -83,8 +83,8 @@ def demo_options(settings: Settings, folder: str) -> dict[str, str]:
 
 
 def _as_autovacuum(database: str) -> None:
-    """Do as PostgreSQL does in each minute in which a tenth of a table is new: a backfill, which commits after each
-    issue, ends with statistics; `fill` is one transaction.
+    """Gather statistics, as autovacuum does each minute during a real backfill, which commits after each issue. `fill`
+    is one transaction, of which autovacuum knows nothing yet.
     """
     import psycopg  # a demo is on SQLite
 

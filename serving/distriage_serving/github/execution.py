@@ -17,7 +17,7 @@ class Execution:
         labels_added: Names of labels that the issue gained.
         labels_taken_off: Names of labels that the issue lost.
         suggested: Changes that a person is asked to approve.
-        settled: Earlier suggestions, and whether each was approved or dismissed.
+        decided: Earlier suggestions, and whether each was approved or dismissed.
         label_ids: Name -> GitHub's id of created labels.
         no_suggestions: Why nothing can be suggested here, if so.
         comment: `written`, `edited` or None.
@@ -30,7 +30,7 @@ class Execution:
     issue_type: str | None = None
     fields: list[Reasoned] = field(default_factory=list)
     suggested: list[Reasoned] = field(default_factory=list)
-    settled: list[tuple[Suggested, bool]] = field(default_factory=list)
+    decided: list[tuple[Suggested, bool]] = field(default_factory=list)
     label_ids: dict[str, int] = field(default_factory=dict)
     no_suggestions: str | None = None
     comment: str | None = None

@@ -39,7 +39,7 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
         return done
     base, issue = f"/repos/{plan.issue.repository}", plan.issue.path
     failed = {definition.name for definition in plan.create if not _create_label(client, base, definition, done)}
-    intents.settle(client, plan, done, _explain)
+    intents.decide_suggestions(client, plan, done, _explain)
     intents.add_labels(client, plan, failed, done, _explain)
     for name in plan.take_off:
         if plan.instead.get(name, "") in {*plan.labels} - {*done.labels_added}:

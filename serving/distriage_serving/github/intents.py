@@ -28,7 +28,7 @@ _NOT_TAKEN: Final = frozenset({400, 404, 422})
 Explain = Callable[[RefusedError, str], str]
 
 
-def settle(client: Client, plan: Plan, done: Execution, explain: Explain) -> None:
+def decide_suggestions(client: Client, plan: Plan, done: Execution, explain: Explain) -> None:
     """Approve and dismiss pending suggestions as the plan says."""
     for suggested, approve in (*((one, True) for one in plan.approve), *((one, False) for one in plan.dismiss)):
         if suggested.id is None:
@@ -40,7 +40,7 @@ def settle(client: Client, plan: Plan, done: Execution, explain: Explain) -> Non
             verb = "approved" if approve else "dismissed"
             done.warnings.append(explain(error, f"the suggestion of {suggested.value!r} could not be {verb}"))
             continue
-        done.settled.append((suggested, approve))
+        done.decided.append((suggested, approve))
         if approve and suggested.action == "add_label":
             done.labels_added.append(suggested.value)
 

@@ -88,7 +88,10 @@ def list_suggestions(client: Client, issue: IssueReference) -> list[ListedSugges
 
 
 def decide(client: Client, issue: IssueReference, suggestion_id: int, *, approve: bool) -> bool:
-    """Approve or dismiss a suggestion; a settled one stays as it is. Returns whether it is decided so.
+    """Approve or dismiss a suggestion; one already decided stays as it is.
+
+    Returns:
+        Whether it is decided so.
 
     Raises:
         RefusedError: GitHub refuses.

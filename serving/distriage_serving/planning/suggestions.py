@@ -83,11 +83,15 @@ class Suggestions:
         return False
 
     def withdraw(self, axis: str) -> None:
-        """Settle the pending suggestions of an axis without a planned change; empty: of duplicates."""
+        """Approve or dismiss the pending suggestions of an axis that the plan does not repeat.
+
+        Args:
+            axis: Empty for suggested duplicates.
+        """
         on_it = {name.casefold() for name in self.state.labels}
-        settled = [*self._kept, *self.approve]
+        stays = [*self._kept, *self.approve]
         for pending in self.state.suggested:
-            if pending.state != "pending" or not pending.ours or pending.axis != axis or pending in settled:
+            if pending.state != "pending" or not pending.ours or pending.axis != axis or pending in stays:
                 continue
             if pending.action == "add_label" and pending.value.casefold() in on_it:
                 continue  # GitHub ends it

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
@@ -57,10 +60,11 @@ def with_slash(request: Request) -> Response:
 def queue(request: Request) -> Response:
     """The list."""
     with Visit.reading(request) as visit:
-        return _list_page(visit, request)
+        page = _list_page(visit, request)
+    return page()  # a page is rendered without a connection to the database
 
 
-def _list_page(visit: Visit, request: Request) -> Response:
+def _list_page(visit: Visit, request: Request) -> Callable[[], Response]:
     query = request.query_params
     filters, fields = visit.filters(query)
     chosen = visit.issue_filter(filters)
@@ -69,14 +73,15 @@ def _list_page(visit: Visit, request: Request) -> Response:
     page, place = part_of_list(visit, chosen, filters.sort, query, count)
     if chosen.number is not None and len(page.items) == 1:  # it was named: no list of one
         found, _ = page.items[0]
-        return lead(request, issue_href(found.repository, found.number, filters.without("search")))
+        return partial(lead, request, issue_href(found.repository, found.number, filters.without("search")))
     now = visit.store.clock()
     keys = [(issue.repository, issue.number) for issue, _ in page.items]
     narrowed = filters.chosen.keys() - {"order", "search"}
     reviews, refused = visit.store.reviews_of(keys), visit.store.refused_acts(keys)
     visible = [filters.chosen["repository"]] if "repository" in filters.chosen else [*visit.repositories()]
     gathered = len(visible) == 1 and visit.engine.past.has(visible[0])
-    return show(
+    return partial(
+        show,
         "list.html",
         visit.session,
         page="list",
@@ -163,8 +168,8 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
         before, after = visit.store.neighbours(issue, chosen, filters.sort)
         verdict = stored.verdict if stored is not None else None
         last_refusal = next((act.refused for act in acts if act.what in {ASK, *CLOSES}), None)
-        pictures = "pictures" in query
-        page = show(
+        page = partial(
+            show,
             "issue.html",
             visit.session,
             page="issue",
@@ -204,8 +209,9 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
             history=view_history(reviews, visit.taxonomy, now),
             suggested=view_suggestions(visit.store.suggestions(IssueReference(*place)), now),
             thread_off=threads.why_not(request, visit, issue.repository),
-            **looked.parts(explained, filters.query, pictures=pictures),
         )
+    pictures = "pictures" in query
+    response = page(**looked.parts(explained, filters.query, pictures=pictures))
     if pictures:
-        page.headers["Content-Security-Policy"] = WITH_PICTURES
-    return page
+        response.headers["Content-Security-Policy"] = WITH_PICTURES
+    return response

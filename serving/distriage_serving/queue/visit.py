@@ -41,7 +41,12 @@ class Visit:
     @classmethod
     @contextmanager
     def reading(cls, request: Request) -> Iterator[Self]:
-        """A request that writes nothing, in one transaction."""
+        """A request that writes nothing, in one transaction.
+
+        Raises:
+            UnavailableError: the database is gone, or locked for long.
+            LoginNeededError: the request lacks a session.
+        """
         with desk(request).store.reading():
             yield cls(request)
 
@@ -52,11 +57,11 @@ class Visit:
 
     @cached_property
     def _known(self) -> dict[str, Repository]:
-        """The same, for those in the store."""
+        """Those of these repositories that are in the store, by name."""
         return {known.name: known for known in self.store.list_repositories() if self.session.sees(known.name)}
 
     def repositories(self) -> dict[str, str]:
-        """The same: name -> as GitHub writes it."""
+        """The repositories in the store that this person sees: name -> name as GitHub writes it."""
         return {name: known.display_name for name, known in self._known.items()}
 
     def filters(self, query: QueryParams) -> tuple[Filters, list[Field]]:
@@ -64,7 +69,7 @@ class Visit:
         return read_filters(query, self.taxonomy, self.repositories())
 
     def sent(self, fields: Fields) -> Filters:
-        """Those of the page that a form was sent from."""
+        """The filters of the page that a form was sent from; `ProblemError` (400) as `filters`."""
         return self.filters(QueryParams(fields.get("query", [""])[0][:2000]))[0]
 
     def label_name(self, axis: str, label: str | None) -> str:

@@ -157,13 +157,17 @@ class PastIssues(Database):
                 session.execute(new.on_conflict_do_update(index_elements=key, set_=changes, where=or_(newer, same)))
 
     def settle_past(self, repository: str, numbers: Collection[int], by: str) -> None:
-        """Note what closed issues of a repository, or is about to: `#34` or `duplicate of #34`."""
+        """Note the reason that closes issues of a repository, now or soon.
+
+        Args:
+            by: As `PastIssue.closed_by`: `#34` or `duplicate of #34`.
+        """
         these = (PastRow.repository == repository, PastRow.number.in_(numbers), PastRow.fingerprint.is_not(None))
         with self._session(writes=True) as session:
             revision = _next_revision(session, repository)
-            settled = update(PastRow).where(*these).values(closed_by=by, revision=revision)
+            noted = update(PastRow).where(*these).values(closed_by=by, revision=revision)
             if revision is not None:
-                session.execute(settled.execution_options(synchronize_session=False))
+                session.execute(noted.execution_options(synchronize_session=False))
 
     def set_past_states(self, *states: PastState) -> None:
         """Note the states of issues of one repository."""

@@ -221,8 +221,8 @@ def _axes_that_matter(session: Session, keys: Collection[Key]) -> dict[Key, froz
 
 def status_of(latest: dict[str, Review], matter: Collection[str]) -> IssueStatus:
     """Status by the latest standing review of each axis."""
-    settled = any(review.how == "queue" for review in latest.values()) or latest.keys() >= set(matter)
-    if not latest or not settled:
+    is_decided = any(review.how == "queue" for review in latest.values()) or latest.keys() >= set(matter)
+    if not latest or not is_decided:
         return "open"
     if all(review.label is None for review in latest.values()):
         return "dismissed"

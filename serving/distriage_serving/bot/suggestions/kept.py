@@ -78,7 +78,7 @@ def note(store: Store, plan: Plan, done: Execution, state: IssueState, label_ids
             target_id = row.target_id or targets.get(one.value)
             values = {"target_id": target_id, "polled_at": store.clock(), "held": one in unplanned}
             store.note_suggestion(row, state=done_now.get((one.action, one.value), "ended"), **values)
-        for known, approved in done.settled:
+        for known, approved in done.decided:
             became = "approved" if approved else "dismissed" if known.axis in state.decided else "ended"
             store.note_suggestion(_row(store, plan, known, ids), state=became, decided_at=store.clock())
     if done.no_suggestions is not None:
