@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from distriage.answer.playbooks import AXES, MAX_CHECKS, check_for, checks_for, distinct, playbook_of
+from distriage.answer.playbooks import AXES, check_for, checks_for, playbook_of
 from distriage.answer.policy import given_labels, likely_labels
 from distriage.answer.verdict import AxisVerdict, Candidate, Differential
 from distriage.base.types import Decision, Outcome
@@ -68,20 +68,19 @@ def checks_of(
     situation: Situation,
     rivals: Differential | None,
 ) -> list[str]:
-    """First checks from the playbooks, or the advice of a taxonomy without them; may be empty.
+    """The first check from the playbooks, if any, or the advice of a taxonomy without them.
 
     Args:
-        rivals: The differential diagnosis, whose check is shown too.
+        rivals: The differential diagnosis; its check is enough.
     """
     likely = likely_labels(axes)
     if not any(axis in AXES and playbook_of(taxonomy, axis, label) for axis, label in likely.items()):
         return list(filter(None, (taxonomy.axes[axis].label(label).advice for axis, label in likely.items())))
-    if not _allows_checks(axes):
+    if not _allows_checks(axes) or (rivals is not None and any(cause.check for cause in rivals.causes)):
         return []
     if CAUSE in likely and axes[CAUSE].outcome is not Outcome.APPLY:
-        del likely[CAUSE]  # its check is in the differential diagnosis
-    beside = [cause.check for cause in rivals.causes if cause.check] if rivals is not None else []
-    return distinct(checks_for(taxonomy, likely, situation), beside)[: max(0, MAX_CHECKS - len(beside))]
+        del likely[CAUSE]  # it is for the differential diagnosis
+    return checks_for(taxonomy, likely, situation)
 
 
 def _allows_checks(axes: Mapping[str, Decision] | Mapping[str, AxisVerdict]) -> bool:

@@ -227,10 +227,10 @@ def pretrain(
         Path | None, typer.Option(help="Folder for the adapted encoder; default: runs/NAME-encoder.")
     ] = None,
     reports: Annotated[Path, typer.Option(help="JSONL with id, title and body.")] = Path(".corpus/unlabelled.jsonl"),
-    epochs: Annotated[float, typer.Option(help="Passes over the reports.")] = 1.0,
+    epochs: Annotated[float, typer.Option(min=0.01, help="Passes over the reports.")] = 1.0,
     batch_size: Annotated[int, typer.Option(min=1, help="Reports per step and device.")] = 32,
     learning_rate: Annotated[float, typer.Option(help="Peak rate.")] = 1e-4,
-    mask_fraction: Annotated[float, typer.Option(min=0, max=1, help="Share of the tokens that are masked.")] = 0.2,
+    mask_fraction: Annotated[float, typer.Option(min=0.01, max=0.99, help="Share of the tokens to mask.")] = 0.2,
     limit: Annotated[int | None, typer.Option(min=8, help="Use at most N reports.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")] = False,
 ) -> None:

@@ -1,0 +1,73 @@
+"""What a report is for: who explains a failure, and who tells none."""
+
+from __future__ import annotations
+
+import pytest
+
+from distriage.reading.purpose import explains, tells_no_failure
+from distriage.segments import split
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is lost|`skip_first_batches` calls `type(loader)(...)` without `slice_fn`, so the attribute is lost.",
+        "The flush hangs|`gather()` is in `_flush`, and rank 1 leaves the loop of `log_metric()`.",
+        "It blocks|We should fix this by skipping such requests.",
+        "It blocks|The cause of the problem is aa91193.",
+        "It blocks|The culprit is the last change of the sampler.",
+        "It is nan|A quick fix below gives 0.",
+        "It is nan|It originates from the sampler.",
+        "It is nan|The reason of the bug is the sampler.",
+        "It is nan|## Suggested solution\nA barrier.",
+        "It is nan|**Proposed change**\nA barrier.",
+        "It is idle|I figured the source of it and propose some modifications.",
+        "The state stays ALIVE|This is just for tracking.",
+        "It waits|Worker 0 has a batch more. Is there a clean way to treat such shards?",
+        "It waits|My question is, how can I use several models in one script?",
+        "It waits|We think we know the reason: a head is not used there.",
+        "It got slow|This PR https://github.com/acme/flock/pull/12 introduces a regression of 10 %.",
+        "It fails|`few_shot` is empty, and `utils/conversation.py` (L126) indexes into it.",
+        "It fails|I add the two attributes like below. The error is gone.",
+        "It hides the cause|Several users told us that jobs die.",
+        "The watchdog keeps the job|Here is `hang.py`, a hang made on purpose.",
+        "It goes on|There is a check for None, so consider adding this line.",
+        "Do not reset CUDA_VISIBLE_DEVICES in runner.py|It keeps users from choosing a card.",
+    ],
+)
+def test_who_says_how_it_comes_about_explains_it(text: str) -> None:
+    assert explains(split(*text.split("|")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It hangs|With `neat_packing: true` and `flash_attn: fa2` it hangs at step 1.",
+        "It hangs|Any idea what might fix it? Nothing I tried would fix this.",
+        "It crashes|No idea why, it worked since May.",
+        "Make fails for the extension|It ends in an error.",
+        "Do not reset the state|KeyError: 1\n```\nKeyError: 1\n```",
+    ],
+)
+def test_who_does_not_know_explains_nothing(text: str) -> None:
+    assert not explains(split(*text.split("|")))
+
+
+@pytest.mark.parametrize(
+    ("text", "none"),
+    [
+        ("Drop our sleep patch once we are on vLLM >0.17.0|After the bump it can be taken out again.", True),
+        ("[Chore] Bump transformers to 5.2|Then the shim goes.", True),
+        ("docs: rename the page on ZeRO|As said in the meeting.", True),
+        ("Released wheel contains malware|It steals credentials. Please yank it.", True),
+        ("Question|![image](https://github.com/user-attachments/assets/1a)", True),
+        ("prepare() with two models gives the last one twice|accelerate 1.11", False),
+        ("Drop in throughput after the upgrade|Half as fast as before.", False),
+        ("Update of torch breaks ZeRO-3|It fails with KeyError: 'a'.", False),
+        ("Remove fails|KeyError: 'x'", False),
+        ("CUDA out of memory|![image](https://github.com/user-attachments/assets/1a)", False),
+        ("It hangs|![image](https://x.org/a.png) It hangs after the first step on two nodes.", False),
+    ],
+)
+def test_chores_notices_and_pictures_tell_no_failure(text: str, none: bool) -> None:
+    assert tells_no_failure(split(*text.split("|"))) is none
