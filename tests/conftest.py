@@ -38,9 +38,9 @@ from support.command_line import Command, Finished
 from support.databases import (  # noqa: F401  # fixtures
     clock,
     database_url,
-    empty_postgresql,
     empty_store,
     postgresql_server,
+    postgresql_tables,
     store,
     store_url,
 )
