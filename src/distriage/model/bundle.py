@@ -5,6 +5,7 @@ models/<name>/bundle.json      labels, calibration, sizes and checksums of the o
               per
                                axis, and the encoder's mean vectors [1, width]: `vector` of its last layer,
                                `penultimate` of the one before
+              mapped.onnx      the same without its int8 weights, which it finds by their place in model.onnx; may be missing
               tokenizer.json   Hugging Face tokenizers
               taxonomy.toml    the axes and labels of the outputs
               reference.json   golden reports with the logits they must give
@@ -26,7 +27,7 @@ from typing import Any, Literal
 
 from distriage.base.errors import BundleError, TaxonomyError
 from distriage.base.validation import Strict, field, read_model
-from distriage.model.shipped import GRAPH, MANIFEST, sha256_of
+from distriage.model.shipped import GRAPH, MANIFEST, MAPPED, sha256_of
 from distriage.model.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION
@@ -123,6 +124,8 @@ class Bundle:
         for name in REQUIRED_FILES:
             if name not in self.manifest.files:
                 raise BundleError(f"{path / MANIFEST}: `files` lacks {name}")
+        if MAPPED not in self.manifest.files and (path / MAPPED).exists():
+            raise BundleError(f"{path / MAPPED}: {MANIFEST} does not list it: perhaps of another model")
         for name, record in self.manifest.files.items():
             if graph or name != GRAPH:
                 _check_file(path, name, record)

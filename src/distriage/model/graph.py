@@ -8,7 +8,7 @@ from pathlib import Path
 import onnxruntime
 
 from distriage.base.errors import BundleError
-from distriage.model.shipped import sha256_of
+from distriage.model.shipped import MAPPED, sha256_of
 
 
 def open_session(file: Path, threads: int | None = None) -> onnxruntime.InferenceSession:
@@ -42,10 +42,16 @@ class LoadingGraph:
     """A graph that loads in the background, as does its digest; neither holds the interpreter's lock."""
 
     def __init__(self, file: Path, threads: int | None = None) -> None:
-        """Begin to load, as `open_session` does; its error is raised when the result is used."""
+        """Begin to load, as `open_session` does; its error is raised when the result is used.
+
+        Where a bundle has a graph whose weights are mapped, that one is loaded: a third of the time, and processes
+        share the memory. onnxruntime maps no file that a link leads to.
+        """
         self.file = file
+        mapped = file.with_name(MAPPED)
+        loaded = mapped if mapped.is_file() and not file.is_symlink() else file
         beside = ThreadPoolExecutor(2)
-        self._session = beside.submit(open_session, file, threads)
+        self._session = beside.submit(open_session, loaded, threads)
         self._sha256 = beside.submit(sha256_of, file)
         beside.shutdown(wait=False)
 

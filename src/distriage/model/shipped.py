@@ -16,6 +16,7 @@ from distriage.base.errors import BundleError
 DEFAULT_FILE = "DEFAULT"
 MANIFEST = "bundle.json"
 GRAPH = "model.onnx"
+MAPPED = "mapped.onnx"  # may be missing
 
 
 def sha256_of(file: Path) -> str:
