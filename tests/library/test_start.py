@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import pickle
+import pkgutil
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+import distriage
+from distriage.base.patterns import _Later, regex
 from distriage.base.shapes import UnusualError, shaped
 from distriage.base.validation import Strict, adapter, field
 from distriage.commands import classify as face
@@ -26,7 +33,8 @@ def test_a_plain_call_loads_neither_typer_nor_pydantic(tmp_path: Path) -> None:
     code = (
         "import atexit, sys\n"
         "from distriage.commands.main import main\n"
-        "loaded = lambda: {'typer', 'pydantic', 'importlib.metadata', 'httpx'} & set(sys.modules)\n"
+        "heavy = {'typer', 'pydantic', 'httpx', 'logging', 'importlib.metadata', 'importlib.resources'}\n"
+        "loaded = lambda: heavy & set(sys.modules)\n"
         "atexit.register(lambda: sys.stderr.write(' '.join(loaded())))\n"
         "main()\n"
     )
@@ -114,3 +122,24 @@ def test_what_has_another_shape_is_refused_by_pydantic_or_converted() -> None:
 def test_the_shipped_bundle_has_the_usual_shape() -> None:
     data = json.loads((find_bundle() / MANIFEST).read_bytes())
     assert shaped(Manifest, data) == adapter(Manifest).validate_python(data)
+
+
+def test_each_pattern_of_the_library_compiles() -> None:
+    """They are compiled at their first use, so that none keeps its mistake until then."""
+    for module in pkgutil.walk_packages(distriage.__path__, "distriage."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    patterns = [one for one in gc.get_objects() if isinstance(one, _Later)]
+    assert len(patterns) > 200
+    assert all(one.pattern and one.flags for one in patterns)
+
+
+def test_a_pattern_is_compiled_when_it_is_first_used() -> None:
+    pattern = regex(r"(?P<rank>rank)\d+", re.I)
+    copy = pickle.loads(pickle.dumps(pattern))
+    assert "search" not in vars(pattern)
+    for one in (pattern, copy, pickle.loads(pickle.dumps(copy))):
+        assert [found["rank"] for found in one.finditer("Rank7 rank8")] == ["Rank", "rank"]
+        assert one.groups == 1 and "search" in vars(one)
+    with pytest.raises(re.error):
+        regex("(").search("")

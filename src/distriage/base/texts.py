@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tomllib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from importlib import resources
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 MAX_INPUT_CHARS = 200_000  # GitHub stores at most 65,536 of a body; a larger text loses its middle
@@ -48,7 +49,7 @@ def folded(text: str) -> str:
 
 def packaged(package: str, name: str) -> str:
     """A text file that the wheel brings, beside the modules of a package."""
-    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+    return Path(import_module(package).__path__[0], name).read_text(encoding="utf-8")
 
 
 def packaged_table(package: str, name: str) -> dict[str, Any]:

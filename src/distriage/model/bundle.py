@@ -5,7 +5,7 @@ models/<name>/bundle.json      labels, calibration, sizes and checksums of the o
               per
                                axis, and the encoder's mean vectors [1, width]: `vector` of its last layer,
                                `penultimate` of the one before
-              mapped.onnx      the same without its int8 weights, which it finds by their place in model.onnx; may be missing
+              mapped.onnx      the same, its int8 weights named by their place in model.onnx; may be missing
               tokenizer.json   Hugging Face tokenizers
               taxonomy.toml    the axes and labels of the outputs
               reference.json   golden reports with the logits they must give
@@ -111,8 +111,8 @@ class Manifest(Strict):
 class Bundle:
     """A verified bundle."""
 
-    def __init__(self, path: Path, *, graph: bool = True) -> None:
-        """Read and verify a bundle. Without `graph`, call `verify_graph` before an answer is given.
+    def __init__(self, path: Path, *, whole: bool = True) -> None:
+        """Read and verify a bundle. Without `whole`, its large files are left to `verify`, which their readers call.
 
         Raises:
             BundleError: a file is missing, truncated, swapped or does not fit; the message names it.
@@ -127,7 +127,7 @@ class Bundle:
         if MAPPED not in self.manifest.files and (path / MAPPED).exists():
             raise BundleError(f"{path / MAPPED}: {MANIFEST} does not list it: perhaps of another model")
         for name, record in self.manifest.files.items():
-            if graph or name != GRAPH:
+            if whole or name not in (GRAPH, INDEX):
                 _check_file(path, name, record)
         try:
             self.taxonomy: Taxonomy = load_taxonomy(path / "taxonomy.toml").completed_by(default_taxonomy())
@@ -135,16 +135,16 @@ class Bundle:
             raise BundleError(str(error)) from None
         self._check_labels()
 
-    def verify_graph(self, sha256: Callable[[], str]) -> None:
-        """Compare the graph's size and digest with the manifest's.
+    def verify(self, name: str, sha256: Callable[[], str] | None = None) -> None:
+        """Compare a file's size and digest with the manifest's.
 
         Args:
-            sha256: Gives its digest, hex; may raise OSError.
+            sha256: Gives its digest, hex, if it was begun before; may raise OSError.
 
         Raises:
             BundleError: it is missing, truncated or swapped.
         """
-        _check_file(self.path, GRAPH, self.manifest.files[GRAPH], sha256)
+        _check_file(self.path, name, self.manifest.files[name], sha256)
 
     @cached_property
     def trained_on(self) -> frozenset[str] | None:

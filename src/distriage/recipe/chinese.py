@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
+from distriage.base.patterns import regex
 from distriage.base.texts import packaged_table
 
 GLOSSARY = "chinese.toml"
-_CHINESE = re.compile("[\u4e00-\u9fff]")
+_CHINESE = regex("[\u4e00-\u9fff]")
 
 
 def in_english(text: str) -> str:
