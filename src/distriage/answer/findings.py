@@ -23,8 +23,7 @@ from distriage.answer.verdict import (
     VersionMismatch,
     VersionPair,
 )
-from distriage.base.patterns import regex
-from distriage.base.texts import folded
+from distriage.base.texts import folded, regex
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.facts.compatibility.known_bad import known_bad
 from distriage.facts.compatibility.misfits import Misfit, listed, misfits

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Set
 from typing import Final
 
 from distriage.answer.verdict import MissingFact
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import NCCL, PYTORCH, What, projects
 from distriage.facts.situation import ORDINARY, Situation

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from distriage.base.errors import InputError
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 
 # Errors of PyTorch, safetensors and tokenizers, which are not OSErrors.
 _OTHERS = regex(r"No space left on device|os error (27|28|122)\b|PytorchStreamWriter|unexpected pos \d+ vs \d+")

@@ -9,9 +9,8 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from distriage.base.patterns import regex
 from distriage.base.references import web_link
-from distriage.base.texts import packaged
+from distriage.base.texts import packaged, regex
 
 LOOK: Final = Markup(packaged(__package__, "look.css"))
 MAX_LINE_CHARS: Final = 120

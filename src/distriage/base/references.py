@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from distriage.base.errors import InputError
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 
 REPOSITORY: Final = regex(r"[A-Za-z0-9][\w.-]{0,99}/(?!\.{1,2}$)[\w.-]{1,100}")
 # Repositories that moved: the same thread has two names. Lower case; old -> new.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from math import prod
 from operator import itemgetter
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
 from distriage.facts.scanning import Passage, any_of, first_at, matches_at, places
 

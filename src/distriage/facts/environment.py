@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from distriage.base.patterns import regex
-from distriage.base.texts import folded
+from distriage.base.texts import folded, regex
 from distriage.facts.counts import count_gpus, counts_gpus
 from distriage.facts.frameworks import (
     framework_of,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
 from distriage.facts.scanning import Passage, Source, any_of, matches_at, places
 from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, Versions, joined, versions_at

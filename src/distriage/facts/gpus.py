@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.facts.scanning import Passage, first_at, matches_at, places
 
 # Chinese and Japanese put no blanks between words, so only letters of our own alphabet belong to a name.

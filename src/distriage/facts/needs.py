@@ -11,8 +11,7 @@ from collections.abc import Mapping, Set
 from functools import cache
 from typing import Literal
 
-from distriage.base.patterns import regex
-from distriage.base.texts import folded, packaged_table
+from distriage.base.texts import folded, packaged_table, regex
 from distriage.base.validation import Strict
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import NCCL, PYTORCH, Projects, projects

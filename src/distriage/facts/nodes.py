@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.facts.counts import (
     COMMAND,
     FIGURES,

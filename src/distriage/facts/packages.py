@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.facts.scanning import Passage, first_at, places
 from distriage.facts.versions import (
     BLANKS,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.facts.compatibility.matrix import listed_releases, released
 from distriage.facts.compatibility.requirements import named
 from distriage.facts.scanning import Passage, Source, any_of

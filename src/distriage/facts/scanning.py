@@ -13,8 +13,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
-from distriage.base.patterns import regex
-from distriage.base.texts import folded
+from distriage.base.texts import folded, regex
 from distriage.segments import Kind, Line, Segments
 
 _MARKS = " \t>*-#`|.0123456789"  # of lists, before a line's label

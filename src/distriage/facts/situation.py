@@ -9,8 +9,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-from distriage.base.patterns import regex
-from distriage.base.texts import folded, shortened
+from distriage.base.texts import folded, regex, shortened
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.needs import seen_in
 from distriage.facts.projects import PYTORCH, Projects, What, projects

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.facts.scanning import any_of, first_at, matches_at, places
 
 # Searched for in the reporter's own words, since every form and listing mentions GPUs. For each, the beginnings of a

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.facts.scanning import Passage, before_on_line, first_at, matches_at, places
 
 _NAMED = regex(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.facts.scanning import Passage, Source, before_on_line, matches_at
 
 # An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0, and `0.4.6-cu124` is 0.4.6. Each text is read in one way only: the second

@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 
 _NEXT: Final = regex(r'<([^<>]*)>;\s*rel="next"')
 LEAST_ITEMS: Final = 4  # of a page, where GitHub cannot build a larger one

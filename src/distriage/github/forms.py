@@ -10,8 +10,7 @@ from urllib.parse import quote
 import yaml
 
 from distriage.base.errors import GitHubError, NotFoundError
-from distriage.base.patterns import regex
-from distriage.base.texts import decoded
+from distriage.base.texts import decoded, regex
 from distriage.base.types import FormLines
 from distriage.github.client import Client
 from distriage.github.kept import Kept

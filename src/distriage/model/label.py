@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.base.validation import Strict, field
 
 _ABBREVIATION = regex(r"\b(?:api|cpu|gpu|io)\b", re.IGNORECASE)  # in names made from ids

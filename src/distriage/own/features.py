@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.base.types import Prediction
 from distriage.recipe.features import HASH_BUCKETS, VIEWS, word_grams
 from distriage.recipe.text import ModelInput

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from distriage.base.errors import InputError
-from distriage.base.patterns import regex
 from distriage.base.references import reference_of, web_link
+from distriage.base.texts import regex
 from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.github.history import forms_of

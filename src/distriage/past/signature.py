@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 from zlib import crc32
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.recipe.folding import DIGITS
 from distriage.segments import Role, Segments
 from distriage.segments.roles import frame_of

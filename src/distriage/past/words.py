@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 from distriage.recipe.folding import DIGITS
 from distriage.recipe.weights import tfidf

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from distriage.base.patterns import regex
-from distriage.base.texts import folded, packaged_table
+from distriage.base.texts import folded, packaged_table, regex
 from distriage.facts.scanning import any_of, matches_at, places, stands_before
 from distriage.segments import Kind, Segments
 from distriage.segments.roles import names_failure, quotes_exception, vocabulary

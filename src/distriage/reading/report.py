@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from distriage.base.errors import InputError
-from distriage.base.patterns import regex
 from distriage.base.references import repository_of
+from distriage.base.texts import regex
 from distriage.base.types import IssueReport
 from distriage.facts.environment import EnvironmentFacts, facts_of
 from distriage.facts.projects import Project, projects

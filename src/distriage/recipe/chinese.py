@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from distriage.base.patterns import regex
-from distriage.base.texts import packaged_table
+from distriage.base.texts import packaged_table, regex
 
 GLOSSARY = "chinese.toml"
 _CHINESE = regex("[\u4e00-\u9fff]")

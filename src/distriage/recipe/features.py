@@ -11,7 +11,7 @@ from itertools import repeat
 from typing import Protocol
 from zlib import crc32
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 
 HASH_BUCKETS = 1 << 17
 _bucket_of = (HASH_BUCKETS - 1).__and__  # code % HASH_BUCKETS, for `map` in one loop of C

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.segments import Role
 from distriage.segments.roles import frame_of, is_native_frame
 

@@ -9,8 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from distriage.base.patterns import regex
-from distriage.base.texts import shortened
+from distriage.base.texts import regex, shortened
 
 MAX_LINE_CHARS = 400
 MAX_MARKS = 30  # combining marks in a row

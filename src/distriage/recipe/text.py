@@ -22,8 +22,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from distriage.base.patterns import regex
-from distriage.base.texts import packaged_table
+from distriage.base.texts import packaged_table, regex
 from distriage.base.types import FormLines
 from distriage.recipe.chinese import in_english
 from distriage.recipe.features import all_features

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.segments.forms import Forms
 from distriage.segments.listings import is_entry, is_listed
 from distriage.segments.prefixes import bare_lines, without_logger

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from distriage.base.patterns import regex
-from distriage.base.texts import packaged_table
+from distriage.base.texts import packaged_table, regex
 from distriage.base.types import FormLines
 
 MAX_LINE_CHARS = 300

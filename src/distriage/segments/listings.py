@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from distriage.base.patterns import regex
-from distriage.base.texts import packaged_table
+from distriage.base.texts import packaged_table, regex
 
 MAX_VALUE_CHARS = 160  # a longer one is prose
 MAX_ENTRY_CHARS = 500

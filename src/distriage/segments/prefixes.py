@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from distriage.base.patterns import regex
-from distriage.base.texts import packaged_table
+from distriage.base.texts import packaged_table, regex
 
 MAX_PREFIXES = 6  # of a line: kubectl's, the time, the rank's, the logger's
 _AGREE = 0.8  # of a block's lines have the prefix

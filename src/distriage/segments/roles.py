@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from distriage.base.patterns import regex
-from distriage.base.texts import folded, packaged_table
+from distriage.base.texts import folded, packaged_table, regex
 from distriage.segments.types import Line, Role, Segments
 
 _FRAME = regex(

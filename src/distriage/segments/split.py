@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from distriage.base.patterns import regex
-from distriage.base.texts import MAX_INPUT_CHARS, shortened
+from distriage.base.texts import MAX_INPUT_CHARS, regex, shortened
 from distriage.base.types import FormLines
 from distriage.segments.blocks import Reader
 from distriage.segments.forms import forms_with, known_forms

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.base.types import IssueReport
 from distriage.facts.projects import projects
 from distriage.facts.regressions import is_regression

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from packaging.version import InvalidVersion, Version
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 from distriage.github.releases import Release
 from distriage.signs.kinds import Sign
 

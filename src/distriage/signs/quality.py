@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from distriage.base.patterns import regex
-from distriage.base.texts import folded
+from distriage.base.texts import folded, regex
 from distriage.facts.scanning import any_of
 from distriage.reading.report import ReadReport
 from distriage.segments import Kind

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from distriage.base.patterns import regex
-from distriage.base.texts import packaged, packaged_table
+from distriage.base.texts import packaged, packaged_table, regex
 from distriage.base.validation import Strict
 from distriage.model.taxonomy import Taxonomy, default_taxonomy
 

@@ -11,8 +11,7 @@ from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from distriage.base.patterns import regex
-from distriage.base.texts import packaged_table
+from distriage.base.texts import packaged_table, regex
 from distriage.base.types import IssueReport
 from distriage.base.validation import Strict, field
 from distriage.facts.environment import EnvironmentFacts

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from distriage.base.patterns import regex
-from distriage.base.texts import packaged, packaged_table
+from distriage.base.texts import packaged, packaged_table, regex
 from distriage.facts.compatibility.requirements import PYTHON
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from distriage.base.patterns import regex
-from distriage.base.texts import folded
+from distriage.base.texts import folded, regex
 from distriage.facts.compatibility.matrix import CUDA, Mismatch, fits, mismatches, released
 from distriage.facts.compatibility.requirements import OTHERS, PACKAGES, PYTHON, named
 from distriage.facts.environment import EnvironmentFacts

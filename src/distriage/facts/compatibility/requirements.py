@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from distriage.base.patterns import regex
+from distriage.base.texts import regex
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
