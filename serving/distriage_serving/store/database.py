@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar, cast
+from typing import Final, Self, TypeVar, cast
 
 from sqlalchemy import (
     URL,
@@ -62,10 +62,8 @@ class Database:
         self.clock = clock
         self._engine = make_engine()
         self._read_engine = make_engine()
-        self._engines = {  # by whether a session writes
-            True: self._engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"}),
-            False: self._read_engine.execution_options(**{_BEGIN: "BEGIN"}),
-        }
+        writing = self._engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+        self._engines = {True: writing, False: self._read_engine}  # by whether a session writes
         self._single = self._read_engine.execution_options(**{_BEGIN: ""})
         self._share = Share(self._engine)
         self._current = threading.local()
@@ -191,9 +189,7 @@ class Database:
 
     @contextmanager
     def _session(self, *, writes: bool, single: bool = False) -> Iterator[Session]:
-        """The session of this thread's transaction, or a new one; for a `single` statement that reads, SQLite begins
-        none.
-        """
+        """The session of this thread's transaction, or a new one; for a `single` read SQLite begins none."""
         outer: Session | None = getattr(self._current, "session", None)
         if outer is not None:
             if writes and outer.get_bind() is not self._engines[True]:
@@ -202,8 +198,8 @@ class Database:
             outer.flush()
             return
         try:
-            engine = self._single if single else self._engines[writes]
-            with Session(engine, expire_on_commit=False) as session, session.begin():
+            bound = self._single if single else self._engines[writes]
+            with Session(bound, expire_on_commit=False) as session, session.begin():
                 self._current.session = session
                 try:
                     yield session
@@ -293,12 +289,6 @@ def share(session: Session, name: str, value: str, where: ColumnElement[bool] | 
     new = insert(session, SharedValue).values(name=name, value=value)
     new = new.on_conflict_do_update(index_elements=[SharedValue.name], set_={"value": value}, where=where)
     session.execute(new)
-
-
-def values_of(row: Base) -> dict[str, Any]:
-    """Column -> value, for INSERT; without an id that the database gives."""
-    values = {column.key: getattr(row, column.key) for column in inspect(type(row)).columns}
-    return {name: value for name, value in values.items() if name != "id" or value is not None}
 
 
 def _is_current(connection: Connection) -> bool:

@@ -13,11 +13,11 @@ from sqlalchemy.orm import defer
 
 from distriage.base.references import IssueReference
 from distriage_serving.store.columns import report_digest
-from distriage_serving.store.database import Database, insert_for, values_of
+from distriage_serving.store.database import Database, insert_for
 from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order, in_part
 from distriage_serving.store.past import PastState, note_past_state
 from distriage_serving.store.priority import unread_priority
-from distriage_serving.store.schema import NOBODY_WAITS, Issue, Lifecycle, Review, StoredVerdict
+from distriage_serving.store.schema import NOBODY_WAITS, Issue, Lifecycle, Review, StoredVerdict, values_of
 
 _FROM_GITHUB: Final = (
     "title",

@@ -12,8 +12,8 @@ from sqlalchemy.dialects.postgresql import Insert
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from distriage.base.references import IssueReference
-from distriage_serving.store.database import Database, insert, insert_for, values_of
-from distriage_serving.store.schema import Base, Lifecycle, Name
+from distriage_serving.store.database import Database, insert, insert_for
+from distriage_serving.store.schema import Base, Lifecycle, Name, values_of
 
 PAGE_ROWS: Final = 1000
 

@@ -9,10 +9,10 @@ from sqlalchemy import bindparam, delete, exists, func, literal, select, update
 from sqlalchemy.orm import Session, aliased
 
 from distriage_serving.store.acts import Act
-from distriage_serving.store.database import Database, insert, values_of
+from distriage_serving.store.database import Database, insert
 from distriage_serving.store.past import drop_past, move_past
 from distriage_serving.store.reviews import update_status
-from distriage_serving.store.schema import Issue, Repository, Review, StoredVerdict
+from distriage_serving.store.schema import Issue, Repository, Review, StoredVerdict, values_of
 from distriage_serving.store.work.suggested import SuggestionRow
 from distriage_serving.store.work.tables import Delivery, Job
 

@@ -12,8 +12,8 @@ from distriage.answer.feedback import OWN_AXIS, own_label
 from distriage.answer.verdict import Verdict
 from distriage.base.references import IssueReference
 from distriage_serving.store.acts import of_last_moment, of_this_issue
-from distriage_serving.store.database import Database, plain_insert, values_of
-from distriage_serving.store.schema import How, Issue, IssueStatus, Review, StoredVerdict, VerdictAxis
+from distriage_serving.store.database import Database, plain_insert
+from distriage_serving.store.schema import How, Issue, IssueStatus, Review, StoredVerdict, VerdictAxis, values_of
 
 _AT_ONCE: Final = 200
 

@@ -11,10 +11,10 @@ from sqlalchemy import bindparam, func, select, update
 from distriage.answer.feedback import own_axis
 from distriage.base.references import IssueReference
 from distriage.model.taxonomy import Taxonomy
-from distriage_serving.store.database import Database, plain_insert, values_of
+from distriage_serving.store.database import Database, plain_insert
 from distriage_serving.store.priority import priority
 from distriage_serving.store.reviews import update_status
-from distriage_serving.store.schema import SIGN_AXIS, Issue, StoredVerdict, VerdictAxis
+from distriage_serving.store.schema import SIGN_AXIS, Issue, StoredVerdict, VerdictAxis, values_of
 
 WEEK_S: Final = 7 * 86400
 _A_MONDAY: Final = 4 * 86400  # 5 January 1970
