@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -42,8 +43,8 @@ def _rendered(console: Console, part: Line | Grid) -> Iterator[RenderableType]:
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(part.heads))
     for place, head in enumerate(part.heads or ("",) * len(part.rows[0])):
-        justify = "right" if place in part.right else "left"
-        table.add_column(head, justify=justify, header_style="dim", overflow="fold", no_wrap=place in part.whole)
+        side: Literal["left", "right"] = "right" if place in part.right else "left"
+        table.add_column(head, justify=side, header_style="dim", overflow="fold", no_wrap=place in part.whole)
     for row in part.rows:
         table.add_row(*map(_text, row))
     if part.else_lines and console.measure(table).maximum >= console.width:
