@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Double, Index, bindparam, cast, delete, func, select
+from sqlalchemy import Double, Index, Integer, bindparam, cast, delete, func, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage.github.limits import Unstated, stated_end
@@ -35,8 +35,13 @@ class Write(Base):
 
 
 _OLD: Final = delete(Write).where(Write.installation_id == bindparam("by"), Write.at <= bindparam("until"))
-_LATEST: Final = select(Write.at).where(Write.installation_id == bindparam("by")).order_by(Write.at.desc()).limit(1)
-_LIMITED: Final = [(span_s, _LATEST.offset(most - 1)) for span_s, most in LIMITS]
+_EARLIER: Final = (  # than a number of later ones
+    select(Write.at)
+    .where(Write.installation_id == bindparam("by"))
+    .order_by(Write.at.desc())
+    .limit(1)
+    .offset(bindparam("later", type_=Integer))
+)
 
 
 @dataclass(slots=True)
@@ -100,8 +105,9 @@ class Pace(Database):
             session.execute(_OLD, {"by": installation_id, "until": now - COUNTED_S})
             ends = [
                 at + span_s
-                for span_s, latest in _LIMITED
-                if (at := session.scalar(latest, {"by": installation_id})) is not None and at > now - span_s
+                for span_s, most in LIMITS
+                if (at := session.scalar(_EARLIER, {"by": installation_id, "later": most - 1})) is not None
+                and at > now - span_s
             ]
             if ends:
                 return max(ends)
