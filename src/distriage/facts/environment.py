@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from distriage.base.texts import folded
+from distriage.base.texts import folded, regex
 from distriage.facts.counts import count_gpus, counts_gpus
 from distriage.facts.frameworks import (
     framework_of,
@@ -37,19 +37,17 @@ _OUTPUT = (Kind.TRACEBACK, Kind.LOG)
 _TOOLS_SIGNS = ("==", "[pip3]", "[conda]", "version", "  ")
 _MOST_OWN = 4
 _Value = TypeVar("_Value", str, int)
-_ELSEWHERE_IT_WORKS = re.compile(
-    r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z"
-)
-_PLAN = re.compile(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
+_ELSEWHERE_IT_WORKS = regex(r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z")
+_PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
 _ELSEWHERE_CHARS = 100  # at most
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 # Words for an absent thing in a form: "NCCL version: N/A", "GPU models and configuration: No CUDA". For torch's build
 # "N/A" means that it could not be imported.
-_NONE = re.compile(
+_NONE = regex(
     r":[ \t]{0,20}(?:(?:n[/.]?a|none)(?: ?\([^()\n]{0,40}\))?|no (?:cuda|gpus?)|not? applicable|not used|-)"
     r"\.?[ \t\r]{0,20}(?=\n|\Z)"
 )
-_LABEL = re.compile(
+_LABEL = regex(
     r"[ \t>*#.\d-]{0,12}(?P<name>cuda|nccl|nvidia driver|gpu)s?(?:/cudnn| used to build pytorch(?![ \t]{0,20}:\s?n/))?"
     r"(?:,? ?(?:models?|types?|versions?|build|runtime|and|configuration|memory|if used|\([^()\n]{0,40}\))){0,5}"
     r"(?:\*\*)?[ \t]{0,20}:"

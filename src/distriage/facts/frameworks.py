@@ -7,30 +7,31 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
+from distriage.base.texts import regex
 from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
 from distriage.facts.scanning import Passage, Source, any_of, matches_at, places
 from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, Versions, joined, versions_at
 
 _IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?(?!\d\d\.\d\d)\d)"  # `rayproject/ray:2.9.0`, not one that is numbered by month
 _NO_LONGER_NAME = r"(?!-(?!\d))"  # as `vllm-flash-attn`; but `deepspeed-0.16.2.tar.gz`
-_OUTSIDE_A_PATH = re.compile(rf"(?<![./\\])|{_IMAGE}")
+_OUTSIDE_A_PATH = regex(rf"(?<![./\\])|{_IMAGE}")
 # "We use DDP to accelerate training; it should accelerate it" names one framework.
-_VERB_BEFORE = re.compile(r"\b(?:to|can|not|cannot|helps?)\s\Z", re.I)
+_VERB_BEFORE = regex(r"\b(?:to|can|not|cannot|helps?)\s\Z", re.I)
 _VERB_BEFORE_CHARS = 8  # at most
-_VERB_AFTER = re.compile(r"accelerate\s(?:the|a|training|inference|computing|your|our|my|its?|this|that)\b(?!_)")
-_NO_VERB = re.compile(rf"accelerate(?:\s{{1,3}}(?:launch|config|env|test)\b|\.\w|\s?[:=]|{GAP}{VERSION})")
+_VERB_AFTER = regex(r"accelerate\s(?:the|a|training|inference|computing|your|our|my|its?|this|that)\b(?!_)")
+_NO_VERB = regex(rf"accelerate(?:\s{{1,3}}(?:launch|config|env|test)\b|\.\w|\s?[:=]|{GAP}{VERSION})")
 # In a framework's own repository a number or a branch needs no name: three numbers of the title, "I am using 0.7.5",
 # "upgraded to 0.8.0", "between 0.4.1 and 1.0", "current master". Each with the words that it begins with.
 _THREE_NUMBERS = r"(?=\d+\.\d+\.\d)(?!\d+\.\d+\.\d+\.\d+)"
 _RELEASE = rf"{_THREE_NUMBERS}{VERSION}(?!\w)"
-_IN_TITLE = re.compile(
+_IN_TITLE = regex(
     r"(?:\A|\b(?:in|on|since|from|to|after|(?<!nccl\s)(?<!cuda\s)(?<!python\s)version|release|using|with|and)\s"
     rf"|(?<=\d)/|\]\s|[\s\[(]v)v?{_RELEASE}",
     re.I,
 )
 _USED = (
     ("\nin ", "using", "upgrad", "between", "running v", "version ", "update ", "release ", "since ", "in v"),
-    re.compile(
+    regex(
         r"(?:(?:\nin|using|running(?=\sv)|upgrad(?:ed|ing)(?:\sfrom\sv?\d[\d.]{1,12})?\sto)\sv?"
         rf"{_THREE_NUMBERS}|update\s(?:from\s)?v?\d[\d.]{{1,12}}\s?(?:->|→|to)\sv?(?=\d+\.\d)|(?<=\n)release\s(?=\d+\.\d)"
         rf"|since\s(?:v(?=\d)|{_THREE_NUMBERS})|in\sv{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?|(?<=with\s)version\s(?=\d+\.\d)){VERSION}(?![\w.]?\d)(?!\w)",
@@ -39,7 +40,7 @@ _USED = (
 )
 _FIELD = (  # of a form: the text below "Version" or "Which version do you use?"
     ("version", "which version", "what version", "release"),
-    re.compile(
+    regex(
         r"(?:^|(?<=[^-]\n)|(?<=# ))(?:which |what )?(?:version|release)s?(?: or commit)?"
         r"(?: (?:are you using|do you use))?"
         rf"\??[ \t]?[:\n]\s{{0,4}}[`*v]{{0,3}}{VERSION}",
@@ -47,37 +48,35 @@ _FIELD = (  # of a form: the text below "Version" or "Which version do you use?"
     ),
 )
 # The label of a form's line; for an unknown product "OpenPAI version: v0.11.0" is PAI's.
-_OWN_LABEL = re.compile(
+_OWN_LABEL = regex(
     rf"(?:^|\n)[\s*-]{{0,6}}(?P<name>[A-Za-z][\w -]{{2,30}}?)[ ]version\*{{0,2}}\s?[:=]\s{{0,3}}v?{VERSION}", re.I
 )
 _CHECKED_OUT = (
     ("git c", "branch v"),
-    re.compile(rf"(?:git\s(?:checkout|clone)[^\n]{{0,60}}?\s(?:tags/)?v|branch\sv){VERSION}", re.I),
+    regex(rf"(?:git\s(?:checkout|clone)[^\n]{{0,60}}?\s(?:tags/)?v|branch\sv){VERSION}", re.I),
 )
-_BRANCH = re.compile(
+_BRANCH = regex(
     r"(?P<v>master|main|nightly)\b[\"'`*]{0,2}"
     r"(?=\s?(?:branch|build|wheels?|version|install|(?:of|as|on|from|at|and)\s|[.,;:()\r\n]|\Z))",
     re.I,
 )
-_BRANCH_BEFORE = re.compile(
+_BRANCH_BEFORE = regex(
     r"\b(?:(?:current|latest|lastest|newest|recent)\s(?:[\w-]{1,20}\s){0,2}|(?:tip|top|head)\sof\s)[\"'`*]{0,2}\Z", re.I
 )
 # The text below a form's heading "Versions / Dependencies"
-_VERSION_FIELD = re.compile(
-    r"\n#{1,6} versions?[^\n]{0,40}\n\s{0,4}[`*]{0,3}(?:master|main|nightly)[`*. ]{0,3}(?=\n|\Z)"
-)
+_VERSION_FIELD = regex(r"\n#{1,6} versions?[^\n]{0,40}\n\s{0,4}[`*]{0,3}(?:master|main|nightly)[`*. ]{0,3}(?=\n|\Z)")
 _BRANCH_BEFORE_CHARS = 56  # at most
 # "I have checked that it fails on the latest master" is a form's demand, and "please try" a maintainer's.
-_NO_BRANCH_IN = re.compile(r"\[[ x]\]|verified|checked|try|tried|updat|upgrad|please|fixed|merged", re.I)
+_NO_BRANCH_IN = regex(r"\[[ x]\]|verified|checked|try|tried|updat|upgrad|please|fixed|merged", re.I)
 _HASH = r"(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![0-9a-z])"
 _COMMIT_BEFORE = frozenset({"", "git", "latest", "last", "current"})
-_COMMIT = re.compile(
+_COMMIT = regex(
     rf"commit(?:\s(?:id|hash|sha)|\sused\sto\sbuild\s[\w-]{{1,30}})?[\s:=`'\"*(]{{1,6}}(?P<v>(?=[a-f]{{0,39}}\d)[0-9a-f]{{7,40}})(?![0-9a-z])"
     rf"|version[:=`'\"* ]{{1,6}}(?P<bare>{_HASH})|(?:master|main) at @?(?P<at>{_HASH})",
     re.I,
 )
 
-_FINE_UNDER = re.compile(
+_FINE_UNDER = regex(
     r"\b(?:(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through)|not|without|instead of|rather than"
     r"|not (?:use|using|via|with|by)) `?\Z"
 )  # another launcher

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
-from distriage.base.texts import folded
+from distriage.base.texts import folded, regex
 from distriage.segments import Kind, Line, Segments
 
 _MARKS = " \t>*-#`|.0123456789"  # of lists, before a line's label
@@ -71,12 +71,12 @@ def before_on_line(text: str, place: int) -> str | None:
     return text[line:place].strip(_MARKS) if line or place <= _MARKS_CHARS else None
 
 
-_COMMENTED = re.compile(r"#+ ?(?:[\w.-]{1,40}==\d|pip3? install |conda install )")
+_COMMENTED = regex(r"#+ ?(?:[\w.-]{1,40}==\d|pip3? install |conda install )")
 _MOST_LINE_CHARS = 2000
 # A form's examples, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without an answer
 # behind it, the reporter may have overwritten it.
 _EXAMPLE_WORDS = ("e.g", "E.g", "[ex", "or example")
-_EXAMPLE = re.compile(
+_EXAMPLE = regex(
     r"(?<=\[)(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}(?=\])"
     r"|(?<=\()(?:e\.g|for example)\b[^()\n]{0,120}(?=\)[ *]{0,4}:[ \t*]{0,20}[^\s*])",
     re.I,
