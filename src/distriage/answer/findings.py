@@ -23,12 +23,8 @@ from distriage.answer.verdict import (
     VersionMismatch,
     VersionPair,
 )
-<<<<<<< HEAD
 from distriage.answer.worth import CHECK, QUESTION, deserves, measures
-from distriage.base.texts import folded
-=======
 from distriage.base.texts import folded, regex
->>>>>>> main
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.facts.compatibility.known_bad import known_bad
 from distriage.facts.compatibility.misfits import Misfit, listed, misfits
