@@ -57,12 +57,13 @@ WAITING_WORKERS = 2
 # What takes minutes comes first, or one process would work on it at the end while the others have nothing to do.
 LONGEST_FIRST = (
     *("test_container", "test_crash", "test_studies", "test_bench", "test_train", "test_install", "test_whole_path"),
-    *("test_export", "test_other_encoders", "test_queue_browser", "test_training_commands", "test_cluster"),
+    *("test_export", "test_other_encoders", "browser", "test_training_commands", "test_cluster"),
     *("test_release", "test_rolling_restart", "test_export_bundle", "test_equal", "test_github_requests"),
 )
-SERVERS = {  # file -> a server that it shares with others, since each start takes seconds
+SERVERS = {  # file or folder -> a server or browser that it shares with others, since each start takes seconds
     **dict.fromkeys(("test_github_requests", "test_github_suggestions"), "Prism"),
     **dict.fromkeys(("test_cluster", "test_equal"), "Ray"),
+    "browser": "Chromium",
 }
 THEN = ("container", "slow", "browser")  # markers
 Once = Callable[[str, Callable[[Path], object]], Path]
@@ -74,12 +75,17 @@ MARKS = {  # fixture -> marker
 }
 
 
+def _names(file: Path) -> tuple[str, str]:
+    """A test file's own and its folder's, as they stand in the tables above."""
+    return file.stem, file.parent.name
+
+
 class ByServer(LoadFileScheduling):
     """A file's tests go to one worker, and so do those of files that need the same server."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        return SERVERS.get(Path(file).stem, file)
+        return next((SERVERS[name] for name in _names(Path(file)) if name in SERVERS), file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer:
@@ -101,7 +107,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ranks: dict[Path, int] = {}
     for item in items:
         rank = min((place for place, name in enumerate(THEN, 100) if item.get_closest_marker(name)), default=200)
-        ranks[item.path] = min(named.get(item.path.stem, rank), ranks.get(item.path, 200))
+        rank = next((named[name] for name in _names(item.path) if name in named), rank)
+        ranks[item.path] = min(rank, ranks.get(item.path, 200))
     items.sort(key=lambda item: ranks[item.path])
 
 
