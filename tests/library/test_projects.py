@@ -36,6 +36,7 @@ def test_each_entry_names_others_of_the_list_and_devices_that_there_are() -> Non
         assert project.platform in {None, *Platform}, project.name
         assert all(launcher.expression and launcher.starts for launcher in project.launchers.values())
         assert all(stamp.count("{}") == 1 for stamp in project.stamps), project.name
+        assert all(build.starts and "v" in build.expression.groupindex for build in project.builds), project.name
 
 
 @pytest.mark.parametrize("old", ["microsoft/DeepSpeed", "PyTorchLightning/pytorch-lightning", "NVIDIA/NeMo"])

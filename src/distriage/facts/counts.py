@@ -45,7 +45,7 @@ _NAMED = rf"(?:{GPU_NAME}|\d0[5-9]0(?:D|(?i:\s?Ti))?)s?{AFTER}"
 _CARD_SIGN = "卡(?![住死顿壳了着在])"  # a card; with these it is "stuck"
 # Each pattern begins with a digit and looks back from it: `re` finds such patterns five times as fast as those that
 # begin with a lookbehind.
-_GPUS_BY = re.compile(  # 8x A100, 2x8 H100
+GPUS_BY = re.compile(  # 8x A100, 2x8 H100
     rf"(?P<v>[1-9](?<![A-Za-z0-9_.]\d){FIGURES})\s?[x×*]\s?(?:(?P<by>[1-9]\d{{0,2}})\s?[x×*]?\s?)?"
     rf"(?i:{_MAKER}|\d{{2,3}}\s?GB\s){{0,2}}(?:{_NAMED}|(?i:{_GPU}){AFTER}|RTX|GTX|TITAN)"
 )
@@ -90,15 +90,15 @@ _IN_OTHER_SCRIPTS = (
 
 COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
 # Options and fields, and a value behind them; of `--gres=gpu:a100:8` with the type between.
-_VALUE = r"(?::[a-z]\w{0,30})?[\"']?\s{0,3}[=:填]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
+_VALUE = r"(?::[a-z]\w{0,30})?[\"'\]]{0,2}\s{0,8}[=:填]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
 _PER_NODE_OPTIONS = (
     *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
-    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices"),
+    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", '-gpu "num', "gpu number:", "num gpus  "),
 )
 _PER_NODE_OPTION = re.compile(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
 _OPTIONS = (
     *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size", "world_size", "world size"),
-    *("num_processes", "gpu count", "gpu_count", "tpu_cores=", "-tp-size", "-tp "),
+    *("num_processes", "gpu count", "gpu_count", "number of gpus:", "tpu_cores=", "-tp-size", "-tp "),
 )
 # But not the advice of Accelerate's errors, the demand of a Ray actor, the origin of a checkpoint, or a degree of 1.
 _OPTION = re.compile(
@@ -119,10 +119,13 @@ _NCCL_TESTS_STARTS = (
 )
 _NCCL_TESTS = re.compile(rf"[a-z_]{{8,20}}{COMMAND}\s(?:-g|--ngpus)\s?(?P<v>\d{{1,3}})\b")
 _DEVICE_LIST = re.compile(
-    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus[= ]|--include[= ][\"']?[\w.-]{1,60}:)"
-    r"(?P<list>\d{1,2}(?:,\s?\d{1,2}){1,31})(?![\w.])"
+    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus?[= ]|--devices?[= ][\"']?"
+    r"|device_ids\s?=\s?\[|--include[= ][\"']?[\w.-]{1,60}:)"
+    r"(?P<list>\d{1,2}(?:,\s?\d{1,2}){1,31}|(?<=--gpu )0(?:\s\d{1,2}){1,31})(?![\w.])"
 )
 MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
+_HOST = r"(?:[\w.-]{1,60}|<[^<>\n]{1,40}>):\d{1,3}"
+MPI_HOSTS = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-H|--hosts?)\s(?P<hosts>{_HOST}(?:,{_HOST}){{0,127}})")
 _MPI_PROCESSES = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
 # For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
 _OF_GPUS = re.compile(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
@@ -141,13 +144,16 @@ _PER_NODE_BEHIND = re.compile(
     re.I,
 )
 _PER_NODE_BEFORE = re.compile(
-    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|[台机]各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s"
+    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|[台机]各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
     r"|\b(?:each|every)\s(?:(?:node|machine|server|host)\s)?(?:with|has|having|of)\s"
     r"|(?P<with>\b(?:nodes|machines|servers|hosts)\s(?:with|have)\s)"
     r"|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
     re.I,
 )
 _PER_NODE_BEFORE_CHARS = 24  # at most
+_ONE_NODE_BEHIND = re.compile(
+    r"(?: \([^()\n]{1,20}\))?[ -](?!per |each |every )(?:[a-z]{3,9} )?(?:node|machine|server|system|instance)\b"
+)
 _MOST_ON_A_NODE = 16  # more are those of a cluster
 _SINGLE_GPU = re.compile(
     r"单[卡张]|(?<!least )(?<!than )(?<!not fit )(?<!n't fit )(?<!fit on )(?<!fit in )(?<!fit into )"
@@ -162,7 +168,7 @@ _SEVERAL_GPUS = re.compile(  # with one card it works, with several it does not
 )
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
-    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", *_OPTIONS, "devices", "--include", *MPI_LAUNCHERS),
+    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", *_OPTIONS, "device", "--include", *MPI_LAUNCHERS),
 )
 
 
@@ -182,7 +188,7 @@ def count_gpus(
     fewer = False
     if names_gpu or any_of(_COUNT_WORDS, words) or CARD_NUMBER.search(words):
         in_words = matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))
-        for match in (*_GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
+        for match in (*GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
             start = match.start("v")
             if part := _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start):
                 return (int(part["part"]), start), None, False  # of the machine's eight the job has four
@@ -195,9 +201,11 @@ def count_gpus(
         started = numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS)
         started += numbers_at(_DEVICES, words, ("devices",)) + numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
         lists = matches_at(
-            _DEVICE_LIST, words, places(("visible_devices", "gpus=", "gpus =", "--gpus", "--include"), words)
+            _DEVICE_LIST,
+            words,
+            places(("visible_devices", "gpus=", "gpus =", "--gpu", "--device", "device_ids", "--include"), words),
         )
-        started += [(match["list"].count(",") + 1, match.start()) for match in lists]
+        started += [(len(re.findall(r"\d+", match["list"])), match.start()) for match in lists]
         per_node += started
         processes = numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
         times = max([number for number, _ in processes], default=1)
@@ -206,7 +214,11 @@ def count_gpus(
         options += _grids(words)
         asked = most([*started, *options], 100_000)
         fewer = asked is not None and (asked[0] < said[0] if said else asked[0] == 1 and _is_one_of_several(words))
-        total += processes if processes and (on_gpus or (on_gpus is None and _OF_GPUS.search(words))) else []
+        if processes and (on_gpus or (on_gpus is None and _OF_GPUS.search(words))):
+            total += processes
+            hosts = [*matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
+            slots = {int(host.rpartition(":")[2]) for match in hosts for host in match["hosts"].split(",")}
+            per_node += [(slots.pop(), hosts[0].start())] if len(slots) == 1 else []
         total += options
         total += [
             (number_of(match), match.start())
@@ -221,8 +233,9 @@ def count_gpus(
                     counts.append((number_of(match), match.start()))
     if not any(count for count, _ in (*per_node, *total)):
         single = first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
-        if single and _PER_NODE_BEHIND.match(words, single.end()):
-            return None, (1, single.start()), True  # there are several nodes
+        if single and (_PER_NODE_BEHIND.match(words, single.end()) or _ONE_NODE_BEHIND.match(words, single.end())):
+            # "single-GPU nodes" are several
+            return None, (1, single.start()), _ONE_NODE_BEHIND.match(words, single.end()) is None
         if single and not _SEVERAL_GPUS.search(words) and not _WORKS_BEHIND.match(words, single.end()):
             return (1, single.start()), None, False
         none = first_at(_NO_GPUS, words, places(("gpus",), words))
@@ -237,7 +250,7 @@ def _is_one_of_several(words: str) -> bool:
 
 def counts_gpus(text: str) -> bool:
     """Whether a text states GPUs in words, as "on 2 GPUs"."""
-    return _GPUS.search(text) is not None or _GPUS_BY.search(text) is not None
+    return _GPUS.search(text) is not None or GPUS_BY.search(text) is not None
 
 
 def most(counts: Counts, limit: int) -> tuple[int, int] | None:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
+from distriage.facts.revisions import branches, commits
 from distriage.facts.scanning import Passage, Source, any_of, matches_at, places
-from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, Versions, joined, versions_at
+from distriage.facts.versions import (
+    GAP,
+    NAME_AFTER,
+    NAME_BEFORE,
+    NO_VERSIONS,
+    NOTE,
+    VERSION,
+    Versions,
+    joined,
+    versions_at,
+)
 
 _IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?(?!\d\d\.\d\d)\d)"  # `rayproject/ray:2.9.0`, not one that is numbered by month
 _NO_LONGER_NAME = r"(?!-(?!\d))"  # as `vllm-flash-attn`; but `deepspeed-0.16.2.tar.gz`
@@ -33,7 +44,7 @@ _USED = (
     re.compile(
         r"(?:(?:\nin|using|running(?=\sv)|upgrad(?:ed|ing)(?:\sfrom\sv?\d[\d.]{1,12})?\sto)\sv?"
         rf"{_THREE_NUMBERS}|update\s(?:from\s)?v?\d[\d.]{{1,12}}\s?(?:->|→|to)\sv?(?=\d+\.\d)|(?<=\n)release\s(?=\d+\.\d)"
-        rf"|since\s(?:v(?=\d)|{_THREE_NUMBERS})|in\sv{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?|(?<=with\s)version\s(?=\d+\.\d)){VERSION}(?![\w.]?\d)(?!\w)",
+        rf"|since\s(?:v\s?(?=\d)|{_THREE_NUMBERS})|in\sv{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?|(?<=with\s)version\s(?=\d+\.\d)){VERSION}(?![\w.]?\d)(?!\w)",
         re.I,
     ),
 )
@@ -48,38 +59,22 @@ _FIELD = (  # of a form: the text below "Version" or "Which version do you use?"
 )
 # The label of a form's line; for an unknown product "OpenPAI version: v0.11.0" is PAI's.
 _OWN_LABEL = re.compile(
-    rf"(?:^|\n)[\s*-]{{0,6}}(?P<name>[A-Za-z][\w -]{{2,30}}?)[ ]version\*{{0,2}}\s?[:=]\s{{0,3}}v?{VERSION}", re.I
+    rf"(?:^|\n)[\s*-]{{0,6}}(?P<name>[A-Za-z][\w -]{{2,30}}?)[ ]version\*{{0,2}}\s?[:=]\s{{0,3}}"
+    rf"(?:[a-z-]{{3,30}}==|v)?{VERSION}",
+    re.I,
+)
+_NIGHTLY = (
+    ("nightly ",),
+    re.compile(rf"(?<![\w-])nightly\s(?:build\s|version\s)?(?=\d+\.\d+\.\d+\.?dev\d){VERSION}", re.I),
 )
 _CHECKED_OUT = (
     ("git c", "branch v"),
     re.compile(rf"(?:git\s(?:checkout|clone)[^\n]{{0,60}}?\s(?:tags/)?v|branch\sv){VERSION}", re.I),
 )
-_BRANCH = re.compile(
-    r"(?P<v>master|main|nightly)\b[\"'`*]{0,2}"
-    r"(?=\s?(?:branch|build|wheels?|version|install|(?:of|as|on|from|at|and)\s|[.,;:()\r\n]|\Z))",
-    re.I,
-)
-_BRANCH_BEFORE = re.compile(
-    r"\b(?:(?:current|latest|lastest|newest|recent)\s(?:[\w-]{1,20}\s){0,2}|(?:tip|top|head)\sof\s)[\"'`*]{0,2}\Z", re.I
-)
-# The text below a form's heading "Versions / Dependencies"
-_VERSION_FIELD = re.compile(
-    r"\n#{1,6} versions?[^\n]{0,40}\n\s{0,4}[`*]{0,3}(?:master|main|nightly)[`*. ]{0,3}(?=\n|\Z)"
-)
-_BRANCH_BEFORE_CHARS = 56  # at most
-# "I have checked that it fails on the latest master" is a form's demand, and "please try" a maintainer's.
-_NO_BRANCH_IN = re.compile(r"\[[ x]\]|verified|checked|try|tried|updat|upgrad|please|fixed|merged", re.I)
-_HASH = r"(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![0-9a-z])"
-_COMMIT_BEFORE = frozenset({"", "git", "latest", "last", "current"})
-_COMMIT = re.compile(
-    rf"commit(?:\s(?:id|hash|sha)|\sused\sto\sbuild\s[\w-]{{1,30}})?[\s:=`'\"*(]{{1,6}}(?P<v>(?=[a-f]{{0,39}}\d)[0-9a-f]{{7,40}})(?![0-9a-z])"
-    rf"|version[:=`'\"* ]{{1,6}}(?P<bare>{_HASH})|(?:master|main) at @?(?P<at>{_HASH})",
-    re.I,
-)
-
+_LEAST_END = 7  # letters; more than in "python"
 _FINE_UNDER = re.compile(
-    r"\b(?:(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through)|not|without|instead of|rather than"
-    r"|not (?:use|using|via|with|by)) `?\Z"
+    r"\b(?:(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through)"
+    r"|(?P<no>not|without|instead of|rather than|not (?:use|using|via|with|by))) `?\Z"
 )  # another launcher
 _FINE_UNDER_CHARS = 24  # at most
 
@@ -117,10 +112,12 @@ def launcher_of(text: Passage) -> tuple[str, int] | None:
     for name, launcher in known.launchers.items():
         found = list(matches_at(launcher.expression, text.text, places(launcher.starts, text.words)))
         starts = [one.start() for one in found]
-        if any(_FINE_UNDER.search(text.words, max(0, start - _FINE_UNDER_CHARS), start) for start in starts):
-            working = working or (name, starts[0])
-        elif starts:
-            return name, starts[0]
+        fine = [_FINE_UNDER.search(text.words, max(0, start - _FINE_UNDER_CHARS), start) for start in starts]
+        meant = [start for start, one in zip(starts, fine, strict=True) if not (one and one["no"])]
+        if meant and any(one and not one["no"] for one in fine):
+            working = working or (name, meant[0])
+        elif meant:
+            return name, meant[0]
     return working
 
 
@@ -168,10 +165,16 @@ def versions_of_framework(framework: str, passage: Passage, tracker: Tracker, *,
         versions_at(_framework_version(word), passage, begins, labelled=labelled) for word, begins in named.items()
     )
     versions = joined(beside) or joined(_stamped(stamp, passage) for stamp in (project.stamps if project else ()))
+    versions = versions or joined(
+        versions_at(build.expression, passage, places(build.starts, passage.words), labelled=labelled)
+        for build in (project.builds if project else ())
+    )
     if not versions and framework not in projects().parts and not labelled:
-        versions = _commits(passage, named)
-    if not versions and at_home and not labelled:
-        versions = nameless_versions(passage) or _labelled(passage, spellings) or _branches(passage, spellings)
+        versions = commits(passage, named)
+    if not versions and at_home:
+        nameless = NO_VERSIONS if labelled else nameless_versions(passage)
+        versions = nameless or _labelled(passage, spellings)
+        versions = versions or (NO_VERSIONS if labelled else branches(passage, spellings))
     return versions
 
 
@@ -186,15 +189,21 @@ def nameless_versions(passage: Passage) -> Versions:
     title = passage.text.partition("\n")[0]
     in_title = [match.start() for match in _IN_TITLE.finditer(title)]
     found = versions_at(_IN_TITLE, passage, in_title)
-    for starts, pattern in (_FIELD, _USED, _CHECKED_OUT):
+    for starts, pattern in (_FIELD, _USED, _CHECKED_OUT, _NIGHTLY):
         found = found or versions_at(pattern, passage, places(starts, passage.words))
     return found
 
 
 def _labelled(passage: Passage, spellings: Sequence[str]) -> Versions:
-    """The version of a line whose label ends in the product's name, however that is spelled."""
+    """The version of a line whose label ends in the product's name, however spelled, or is the end of that name."""
     called = tuple(_letters(one) for one in spellings if len(one) > 2)
-    found = [one for one in _OWN_LABEL.finditer(passage.text) if called and _letters(one["name"]).endswith(called)]
+    others = {_letters(name) for name in projects().all}
+
+    def means(name: str) -> bool:
+        is_end = len(name) >= _LEAST_END and name not in others and any(one.endswith(name) for one in called)
+        return is_end or name.endswith(called)
+
+    found = [one for one in _OWN_LABEL.finditer(passage.text) if called and means(_letters(one["name"]))]
     return Versions({one["v"]: passage.source(one.start("v")) for one in found})
 
 
@@ -229,59 +238,10 @@ def _framework_version(word: str) -> re.Pattern[str]:
     # "vllm     3577.9s".
     return re.compile(
         rf"(?:{NAME_BEFORE}(?<!included\sin\s)(?<!removed\sin\s){name}"
-        rf"(?:_version|\.__version__|\.version(?:\sis)?|-cu\d{{2,3}})?{NAME_AFTER}{_NO_LONGER_NAME}"
+        rf"(?:_version|\.__version__|\.version(?:\sis)?|-cu\d{{2,3}}(?:mkl)?|(?:-node)?-[cg]pu|\simage)?{NAME_AFTER}{_NO_LONGER_NAME}"
         rf"(?:\sAPI\sserver|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}(?!\d{{4}}|[12]\.0:)"
         rf"|(?<=:){name}_2\.1[0-3]:|(?<=/){name}(?:-[a-z]{{1,10}})?\simage\s(?:with|tag|version)\sv?"
-        rf"|(?<=/){name}-(?=\d[\w.+]{{1,60}}-(?:cp|py)\d)"  # the address of a wheel
+        rf"|(?<=/){name}-(?=\d[\w.+]{{1,60}}-(?:cp|py)\d|\d+\.\d+\.\d+[/#.-])"  # of a wheel, or of an unpacked release
         rf"|{_IMAGE}{name}(?:-[a-z]{{1,10}})?:v?){VERSION}",
         re.I,
     )
-
-
-def _commits(passage: Passage, named: Mapping[str, Sequence[int]]) -> Versions:
-    """The commits behind a framework's name or at the beginning of a line; others are of lines of code."""
-    text, words = passage.text, passage.words
-    found = [match for word, begins in named.items() for match in matches_at(_commit_of(word), text, begins)]
-    for match in matches_at(_COMMIT, text, places(("commit", "version", "master at", "main at"), words)):
-        line = words.rfind("\n", 0, match.start()) + 1
-        before = words[max(line, match.start() - 40) : match.start()]
-        if match["at"]:
-            found.append(match)
-            continue
-        alone = before.strip(" -*#`") in _COMMIT_BEFORE and (match["v"] or _begins_section(words, line))
-        if alone or any_of(named, before):
-            found.append(match)
-    return Versions(
-        {f"commit {one['v'] or one['bare'] or one['at']}": passage.source(one.start()) for one in reversed(found)}
-    )
-
-
-def _begins_section(words: str, line: int) -> bool:
-    """Whether the line that begins at a place follows a heading or the title directly."""
-    above = words.rfind("\n", 0, max(0, line - 1)) + 1
-    return above == 0 or words.startswith("#", above) or not words[above:line].strip()
-
-
-@cache
-def _commit_of(word: str) -> re.Pattern[str]:
-    """`Horovod version: b94d8b4`, `Horovod version: tip of master (b94d8b4)`."""
-    return re.compile(
-        rf"{NAME_BEFORE}{re.escape(word)}\sversion\s?[:=]\s?(?:[a-z ]{{0,20}}\b(?:main|master)\s)?"
-        rf"[`(]{{0,2}}(?P<v>{_HASH})(?P<bare>)(?P<at>)",
-        re.I,
-    )
-
-
-def _branches(passage: Passage, names: Iterable[str]) -> Versions:
-    """The branches behind a framework's name or "current", but not on the line of a form's checklist."""
-    text, words = passage.text, passage.words
-    found: dict[str, Source] = {}
-    for match in matches_at(_BRANCH, text, places(("master", "main", "nightly"), words)):
-        start = match.start()
-        line = max(text.rfind("\n", 0, start) + 1, start - 200)
-        before = words[max(line, start - _BRANCH_BEFORE_CHARS) : start]
-        named = before.rstrip(" :").removesuffix(" version").endswith(tuple(names)) or _BRANCH_BEFORE.search(before)
-        named = named or _VERSION_FIELD.search(words, max(0, start - _BRANCH_BEFORE_CHARS), match.end() + 4)
-        if named and not _NO_BRANCH_IN.search(text, line, start + 60):
-            found.setdefault(match["v"].lower(), passage.source(start))
-    return Versions(found)

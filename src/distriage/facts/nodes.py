@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 
 from distriage.facts.counts import (
-    COMMAND,
     FIGURES,
+    GPUS_BY,
+    MPI_HOSTS,
     MPI_LAUNCHERS,
     NUMBER_WORDS,
     SIGN_NUMBER,
@@ -26,7 +27,7 @@ from distriage.facts.scanning import Passage, any_of, first_at, matches_at, plac
 # "2 compute nodes", "16 A800 nodes", "3 GPU worker nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and
 # "8 GPU node" count GPUs.
 _KIND = (
-    r"(?:(?i:compute|worker|DGX|HGX|[a-z]\d\w{0,3}\.\d{0,2}x?large)\s"
+    r"(?:(?i:compute|worker|AWS|GCP|Azure|EC2|physical|DGX|HGX|[a-z]\d\w{0,3}\.\d{0,2}x?large)\s"
     rf"|(?:\d{{1,2}}[x-])?(?:(?i:[CG]PU)|(?i:DGX\s|HGX\s|nvidia\s)?{GPU_NAME}(?:\s?[x×*]\s?\d{{1,2}})?)\s"
     r"(?:(?i:compute|worker)\s)?(?=[a-z]{4,7}s\b))?"
 )
@@ -34,7 +35,9 @@ _KIND = (
 _NODES = re.compile(
     rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d)(?<!\d/\d)(?<![A-Za-z]\d-\d){FIGURES})(?<!{GPU_NUMBER})"
     rf"(?:-|[x×]? (?=[A-Za-z\d]){_KIND})"
-    r"(?i:nodes?|machines?|servers?(?! error)|hosts?|VMs|Sparks?)\b(?!\[|\.\w|=|\(s\)|[ -](?i:groups?|pools?))"
+    # "1 server 2 workers" are processes of a parameter server
+    r"(?i:nodes?|machines?|servers?(?! error|,? \d workers?)|hosts?|VMs|Sparks?)\b"
+    r"(?!\[|\.\w|=|\(s\)|[ -](?i:groups?|pools?))"
 )
 # Two machines that are compared with each other are not the nodes of one job.
 _IN_WORDS = re.compile(
@@ -62,14 +65,17 @@ _INSTANCES = re.compile(
     re.I,
 )
 _INSTANCE_STARTS = (*map(str, range(1, 10)), "two", "three", "four", "eight", "sixteen")
-_OPTIONS = ("nnodes", "num_nodes", "num-nodes", "num_machines", "--nodes")
+_OPTIONS = ("nnode", "num_nodes", "num-nodes", "num_machines", "--nodes")
 _OPTION = re.compile(  # the most of `--nnodes=1:4` and `--nodes=2-4`
-    rf"(?:{'|'.join(_OPTIONS)})[\"']?\s?[=: ]\s?(?:\d{{1,4}}[:-])?(?P<v>\d{{1,4}})\b"
+    rf"(?:{'|'.join(_OPTIONS)})s?[\"']?\s?[=: ]\s?(?:\d{{1,4}}[:-])?(?P<v>\d{{1,4}})\b"
 )
 _SLURM = ("sbatch", "srun", "salloc")
 _SLURM_NODES = re.compile(r"(?i:sbatch|srun|salloc)[^\n]{0,120}?\s-N\s?(?:\d{1,4}-)?(?P<v>\d{1,4})\b")
-_HOST = r"(?:[\w.-]{1,60}|<[^<>\n]{1,40}>):\d{1,3}"
-_MPI_HOSTS = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-H|--hosts?)\s(?P<hosts>{_HOST}(?:,{_HOST}){{0,127}})")
+# Two AWS instances, 2 workers with 4 GPUs each
+_INSTANCES_IN_WORDS = re.compile(
+    rf"\b(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) "
+    r"(?:workers? (?:with|of|having) \d{1,2} (?:gpus|cards|[abhv]\d00)|(?:aws|ec2|gcp|azure|cloud) instances)\b"
+)
 _REPLICA_SPECS = "replicaspecs:"  # of Kubeflow's jobs
 _REPLICAS = re.compile(r"\breplicas:\s{0,3}(\d{1,4})\b")
 _REPLICA_SPECS_CHARS = 4000  # at most
@@ -83,6 +89,12 @@ _SINGLE_NODE = re.compile(
     r"(?:node|machine|server|host)\b(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the)\b)"
     r"|gpus of (?:the|one|a) (?:same )?(?:node|machine|server)\b|单机|--standalone\b"
 )
+_ON_A_MACHINE = re.compile(
+    r"(?<!other )(?<!different )\b(?:machine|node|server|host|workstation|box|instance|vm|pc) "
+    r"(?:with|has|having|of|consisting of) (?:the )?"
+    rf"(?P<v>\d{{1,2}}|{'|'.join(NUMBER_WORDS)})(?![\w.]| ?(?:cpu|core|gi?b|node|vcpu))"
+)
+_STARTED = re.compile(r"nnodes=(?P<nodes>[1-9]\d{0,3}), num_local_procs=(?P<each>[1-9]\d{0,2}),")
 _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
 
 
@@ -104,12 +116,17 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
             counted = former if _is_former(words, match.start()) else counts
             counted.append((number_of(match), match.start()))
         counts += numbers_at(_OPTION, words, _OPTIONS)
+    for match in GPUS_BY.finditer(text):  # 2x8 H100
+        if match["by"] and "\n" not in match[0] and not is_no_count(text, match.start()):
+            counts.append((number_of(match), match.start()))
+    if "worker" in words or "instances" in words:
+        counts += [(number_of(match), match.start()) for match in _INSTANCES_IN_WORDS.finditer(words)]
     if "xlarge" in words or ".metal" in words:
         counts += numbers_at(_INSTANCES, words, _INSTANCE_STARTS)
     counts += [(number_of(match), match.start()) for match in matches_at(_SLURM_NODES, text, places(_SLURM, words))]
     counts += [
         (match["hosts"].count(",") + 1, match.start())
-        for match in matches_at(_MPI_HOSTS, text, places(MPI_LAUNCHERS, words))
+        for match in matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))
     ]
     if (specs := words.find(_REPLICA_SPECS)) >= 0:
         counts.append((sum(map(int, _REPLICAS.findall(words, specs, specs + _REPLICA_SPECS_CHARS))), specs))
@@ -134,3 +151,18 @@ def _is_former(words: str, start: int) -> bool:
 def speaks_of_several_nodes(words: str) -> bool:
     """Whether a text in lower case mentions several nodes, perhaps without their number."""
     return bool(_SEVERAL_NODES.search(words))
+
+
+def started_by_deepspeed(words: str) -> dict[str, tuple[int, int]]:
+    """The counts that the log of DeepSpeed's launcher states, each with its place."""
+    if (log := first_at(_STARTED, words, places(("nnodes=",), words))) is None:
+        return {}
+    nodes, each = int(log["nodes"]), int(log["each"])
+    return {
+        fact: (n, log.start()) for fact, n in (("nodes", nodes), ("gpus_per_node", each), ("gpu_count", nodes * each))
+    }
+
+
+def are_on_a_machine(words: str, count: int) -> bool:
+    """Whether a folded text speaks of a machine with so many GPUs."""
+    return any(number_of(match) == count for match in _ON_A_MACHINE.finditer(words))

@@ -77,7 +77,8 @@ _MOST_LINE_CHARS = 2000
 # behind it, the reporter may have overwritten it.
 _EXAMPLE_WORDS = ("e.g", "E.g", "[ex", "or example")
 _EXAMPLE = re.compile(
-    r"(?<=\[)(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}(?=\])"
+    r"\[(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}\](?=[ *]{0,4}:)"
+    r"|(?<=\[)(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}(?=\])"
     r"|(?<=\()(?:e\.g|for example)\b[^()\n]{0,120}(?=\)[ *]{0,4}:[ \t*]{0,20}[^\s*])",
     re.I,
 )

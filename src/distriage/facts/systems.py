@@ -14,7 +14,8 @@ _NAMED = re.compile(
     # "sliding windows" is not a system
     r"|windows subsystem for linux|(?-i:W)indows(?!\s?/\s?(?:linux|mac))"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
-    r"|windows(?=[ -]?(?:1[01]|[78]|server)\b|\s?[^\x00-\x7f])|WSL\d?|(?<=[\s:])Win(?=1[01]\b))"
+    r"|windows(?=[ -]?(?:1[01]|[78]|server|system|machine|pc|laptop)\b|\s?[^\x00-\x7f])"
+    r"|WSL\d?|(?<=[\s:])Win(?=1[01]\b))"
     # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is not a release of Ubuntu
     r"(?:[ -]?(?:release )?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
     re.I,
@@ -72,11 +73,13 @@ _A_MAC = re.compile(
 )
 # An item of the reporter's own list, Python's own words and its banner, `uname -a`.
 _KERNEL = re.compile(
-    r"(?:(?<=[,;/] )|(?<=\n))(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z)"
+    r"(?:(?<=[,;/] )|(?<=\n))(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z| (?:container|machine|server|box)\b)"
+    r"|(?<=\()(?P<aside>linux)(?=\))"
     r"|platform\s{0,9}:\s?(?P<platform>linux|darwin-[\d.]{3,12})"
-    r"|\] on (?P<banner>linux)\b|(?P<uname>linux) [\w.-]{1,60} \d\.\d{1,2}\.\S{1,60} #\d"
+    r"|\] on (?P<banner>linux)\b|(?P<uname>linux) (?:[\w.-]{1,60} )?\d\.\d{1,2}\.\S{1,60} #\d"
 )
 _KERNEL_STARTS = ("linux", "platform", "] on linux")
+_DRIVE = re.compile(r"(?<=(?<![A-Za-z0-9])[A-Z]):\\{1,2}[A-Za-z][\w .-]{1,40}\\")
 _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
 
 
@@ -86,6 +89,12 @@ def system_of(passage: Passage) -> tuple[str, int] | None:
     if stated and stated[0].lower() not in _NOTHING:
         return stated
     return _in_prose(passage.text, passage.words) or stated
+
+
+def windows_of_paths(passage: Passage) -> tuple[str, int] | None:
+    """Windows, if a path such as C:\\Users begins with a drive; and its place."""
+    path = first_at(_DRIVE, passage.text, places((":\\",), passage.words))
+    return ("Windows", path.start()) if path else None
 
 
 def _of_a_line(text: str, words: str) -> tuple[str, int] | None:

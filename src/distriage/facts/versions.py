@@ -19,7 +19,7 @@ NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version,
 IS = r"is(?=\s)|版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
 BLANKS = r"[^\S\n]{1,80}+"  # `pip list` sets versions in a column of their own: a run of blanks counts once
 GAP = (  # each text is read in one way only
-    rf"""(?:["'`*|\n]|,(?=\sv(?:ersion|\d))|{BLANKS}|'s(?=\sversion)|versions?|ver(?:\.(?!\.))?|both|\(|info|:|=|-|v\.?|\.{{3,}}+"""
+    rf"""(?:["'`*|\n]|,(?=\sv(?:ersion|\d))|{BLANKS}|'s(?=\sversion)|versions?|ver(?:\.(?!\.))?|both|\(|info|:|=>?|@|-|v\.?|\.{{3,}}+"""
     rf"""|out\[\d{{1,4}}\]:|{IS}){{0,24}}?"""
 )
 # Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
@@ -81,7 +81,7 @@ _DESCRIBED = re.compile(
 )
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
 _MOST_LABELLED = 8
-_LABEL = re.compile(r"[:=/]|-\d|\bv\d|version|release", re.I)
+_LABEL = re.compile(r"[:=/]|-\d|\bv\d|\+cuda|version|release", re.I)
 
 
 class Comparison(NamedTuple):
