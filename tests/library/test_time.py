@@ -182,7 +182,7 @@ def answer(body: str) -> None:
     Findings(BUNDLE, known, PREDICTION).verdict()
 
 
-BUNDLE = Bundle(find_bundle(None), graph=False)  # nothing here runs it
+BUNDLE = Bundle(find_bundle(None), whole=False)  # nothing here runs it
 PREDICTION = Prediction(
     BUNDLE.manifest.name,
     {

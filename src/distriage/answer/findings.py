@@ -23,7 +23,7 @@ from distriage.answer.verdict import (
     VersionMismatch,
     VersionPair,
 )
-from distriage.base.texts import folded
+from distriage.base.texts import folded, regex
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.facts.compatibility.known_bad import known_bad
 from distriage.facts.compatibility.misfits import Misfit, listed, misfits
@@ -41,23 +41,23 @@ from distriage.segments.roles import quotes_exception
 from distriage.signs.find import signs_of
 
 # An attached log: GitHub's page shows only the link. And the words that announce one.
-_ATTACHMENT = re.compile(ATTACHMENT, re.I)
-_ATTACHED = re.compile(
+_ATTACHMENT = regex(ATTACHMENT, re.I)
+_ATTACHED = regex(
     r"attach(?:ed|ing)(?: (?!(?:and|but|to|with|debugger|gdb|profiler)\b)\w{1,20}){0,4} (?:log|trace|stack|output)"
     r"|(?<!\w)(?:log|trace|output|error)s?(?: [a-z]{2,12}){0,6} attached|attached: ?[\w.-]{1,40}\.(?:log|txt)\b"
 )
-_LEVEL = re.compile(r"(?m)^(?:[>\[ ]{0,3}(?:ERROR|FATAL)\]?[: ] ?\w|E {2,6}\w{1,60}(?:Error|Exception)\b)")
-_ANNOUNCED = re.compile(r"(?:error|exception|message|fail(?:s|ed)?|crash(?:es)?)\b[^\n:：]{0,40}[:：]\s*\Z", re.I)
+_LEVEL = regex(r"(?m)^(?:[>\[ ]{0,3}(?:ERROR|FATAL)\]?[: ] ?\w|E {2,6}\w{1,60}(?:Error|Exception)\b)")
+_ANNOUNCED = regex(r"(?:error|exception|message|fail(?:s|ed)?|crash(?:es)?)\b[^\n:：]{0,40}[:：]\s*\Z", re.I)
 # A title that quotes a message, if only its end.
-_SIGNAL = re.compile(
+_SIGNAL = regex(
     r"\bSIG[A-Z]{2,5}\b|\bsignal \d|\bexit ?codes? -?\d|has no attribute '|no module named|cannot import name"
     r"|were not found in|unexpected keyword",
     re.I,
 )
 _STACKS = ("py-spy", "pstack", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
-_ERROR_TIMED_OUT = re.compile(r"error\b[^\n]{0,80}\btimed out")
+_ERROR_TIMED_OUT = regex(r"error\b[^\n]{0,80}\btimed out")
 _TIMED_OUT = ("timed out", "timeout ", "timeout:", "timeouterror")
-_NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
+_NOT_ATTACHED = regex(r"n[o'’]t\b|\b(?:no|without)\b")
 
 
 @dataclass(frozen=True, slots=True)

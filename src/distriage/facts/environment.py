@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from distriage.base.texts import folded
+from distriage.base.texts import folded, regex
 from distriage.facts.counts import count_gpus, counts_gpus
 from distriage.facts.frameworks import (
     framework_of,
@@ -39,14 +39,12 @@ _TOOLS_SIGNS = ("==", "[pip3]", "[conda]", "version", "  ")
 _MOST_OWN = 4
 _PYTORCHS = ("pytorch", "torch")
 # A block below such a heading is a list that the reporter wrote, unless it is long.
-_ENVIRONMENT = re.compile(r"environment|system info|versions?\b|\benv\b|hardware|setup|软硬件|环境", re.I)
+_ENVIRONMENT = regex(r"environment|system info|versions?\b|\benv\b|hardware|setup|软硬件|环境", re.I)
 _MOST_LISTED = 12
 _MOST_LISTED_CHARS = 100  # of a line; more are a log's
 _Value = TypeVar("_Value", str, int)
-_ELSEWHERE_IT_WORKS = re.compile(
-    r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z"
-)
-_PLAN = re.compile(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
+_ELSEWHERE_IT_WORKS = regex(r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z")
+_PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
 _ELSEWHERE_CHARS = 100  # at most
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 

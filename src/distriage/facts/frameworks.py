@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from distriage.base.texts import regex
 from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
 from distriage.facts.revisions import branches, commits
 from distriage.facts.scanning import Passage, Source, any_of, matches_at, places
@@ -24,24 +25,24 @@ from distriage.facts.versions import (
 
 _IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?(?!\d\d\.\d\d)\d)"  # `rayproject/ray:2.9.0`, not one that is numbered by month
 _NO_LONGER_NAME = r"(?!-(?!\d))"  # as `vllm-flash-attn`; but `deepspeed-0.16.2.tar.gz`
-_OUTSIDE_A_PATH = re.compile(rf"(?<![./\\])|{_IMAGE}")
+_OUTSIDE_A_PATH = regex(rf"(?<![./\\])|{_IMAGE}")
 # "We use DDP to accelerate training; it should accelerate it" names one framework.
-_VERB_BEFORE = re.compile(r"\b(?:to|can|not|cannot|helps?)\s\Z", re.I)
+_VERB_BEFORE = regex(r"\b(?:to|can|not|cannot|helps?)\s\Z", re.I)
 _VERB_BEFORE_CHARS = 8  # at most
-_VERB_AFTER = re.compile(r"accelerate\s(?:the|a|training|inference|computing|your|our|my|its?|this|that)\b(?!_)")
-_NO_VERB = re.compile(rf"accelerate(?:\s{{1,3}}(?:launch|config|env|test)\b|\.\w|\s?[:=]|{GAP}{VERSION})")
+_VERB_AFTER = regex(r"accelerate\s(?:the|a|training|inference|computing|your|our|my|its?|this|that)\b(?!_)")
+_NO_VERB = regex(rf"accelerate(?:\s{{1,3}}(?:launch|config|env|test)\b|\.\w|\s?[:=]|{GAP}{VERSION})")
 # In a framework's own repository a number or a branch needs no name: three numbers of the title, "I am using 0.7.5",
 # "upgraded to 0.8.0", "between 0.4.1 and 1.0", "current master". Each with the words that it begins with.
 _THREE_NUMBERS = r"(?=\d+\.\d+\.\d)(?!\d+\.\d+\.\d+\.\d+)"
 _RELEASE = rf"{_THREE_NUMBERS}{VERSION}(?!\w)"
-_IN_TITLE = re.compile(
+_IN_TITLE = regex(
     r"(?:\A|\b(?:in|on|since|from|to|after|(?<!nccl\s)(?<!cuda\s)(?<!python\s)version|release|using|with|and)\s"
     rf"|(?<=\d)/|\]\s|[\s\[(]v)v?{_RELEASE}",
     re.I,
 )
 _USED = (
     ("\nin ", "using", "upgrad", "between", "running v", "version ", "update ", "release ", "since ", "in v"),
-    re.compile(
+    regex(
         r"(?:(?:\nin|using|running(?=\sv)|upgrad(?:ed|ing)(?:\sfrom\sv?\d[\d.]{1,12})?\sto)\sv?"
         rf"{_THREE_NUMBERS}|update\s(?:from\s)?v?\d[\d.]{{1,12}}\s?(?:->|→|to)\sv?(?=\d+\.\d)|(?<=\n)release\s(?=\d+\.\d)"
         rf"|since\s(?:v\s?(?=\d)|{_THREE_NUMBERS})|in\sv{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?|(?<=with\s)version\s(?=\d+\.\d)){VERSION}(?![\w.]?\d)(?!\w)",
@@ -50,7 +51,7 @@ _USED = (
 )
 _FIELD = (  # of a form: the text below "Version" or "Which version do you use?"
     ("version", "which version", "what version", "release"),
-    re.compile(
+    regex(
         r"(?:^|(?<=[^-]\n)|(?<=# ))(?:which |what )?(?:version|release)s?(?: or commit)?"
         r"(?: (?:are you using|do you use))?"
         rf"\??[ \t]?[:\n]\s{{0,4}}[`*v]{{0,3}}{VERSION}",
@@ -58,21 +59,21 @@ _FIELD = (  # of a form: the text below "Version" or "Which version do you use?"
     ),
 )
 # The label of a form's line; for an unknown product "OpenPAI version: v0.11.0" is PAI's.
-_OWN_LABEL = re.compile(
+_OWN_LABEL = regex(
     rf"(?:^|\n)[\s*-]{{0,6}}(?P<name>[A-Za-z][\w -]{{2,30}}?)[ ]version\*{{0,2}}\s?[:=]\s{{0,3}}"
     rf"(?:[a-z-]{{3,30}}==|v)?{VERSION}",
     re.I,
 )
 _NIGHTLY = (
     ("nightly ",),
-    re.compile(rf"(?<![\w-])nightly\s(?:build\s|version\s)?(?=\d+\.\d+\.\d+\.?dev\d){VERSION}", re.I),
+    regex(rf"(?<![\w-])nightly\s(?:build\s|version\s)?(?=\d+\.\d+\.\d+\.?dev\d){VERSION}", re.I),
 )
 _CHECKED_OUT = (
     ("git c", "branch v"),
-    re.compile(rf"(?:git\s(?:checkout|clone)[^\n]{{0,60}}?\s(?:tags/)?v|branch\sv){VERSION}", re.I),
+    regex(rf"(?:git\s(?:checkout|clone)[^\n]{{0,60}}?\s(?:tags/)?v|branch\sv){VERSION}", re.I),
 )
 _LEAST_END = 7  # letters; more than in "python"
-_FINE_UNDER = re.compile(
+_FINE_UNDER = regex(
     r"\b(?:(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through)"
     r"|(?P<no>not|without|instead of|rather than|not (?:use|using|via|with|by))) `?\Z"
 )  # another launcher

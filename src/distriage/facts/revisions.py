@@ -6,28 +6,29 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
+from distriage.base.texts import regex
 from distriage.facts.scanning import Passage, Source, any_of, matches_at, places
 from distriage.facts.versions import NAME_BEFORE, Versions
 
-_BRANCH = re.compile(
+_BRANCH = regex(
     r"(?P<v>master|main|nightly|develop)\b[\"'`*]{0,2}"
     r"(?=\s?(?:branch|build|wheels?|version|install|(?:of|as|on|from|at|and)\s|/\d|[.,;:()\r\n]|\Z))",
     re.I,
 )
-_BRANCH_BEFORE = re.compile(
+_BRANCH_BEFORE = regex(
     r"\b(?:(?:current|latest|lastest|newest|recent)\s(?:[\w-]{1,20}\s){0,2}|(?:tip|top|head)\sof\s)[\"'`*]{0,2}\Z", re.I
 )
 # The text below a form's heading "Versions / Dependencies"
-_VERSION_FIELD = re.compile(
+_VERSION_FIELD = regex(
     r"\n#{1,6} versions?[^\n]{0,40}\n\s{0,4}[`*]{0,3}(?:master|main|nightly)"
     r"(?:, [a-z]{3,9} 20\d\d)?[`*. ]{0,3}(?=\n|\Z)"
 )
 _BRANCH_BEFORE_CHARS = 56  # at most
 # "I have checked that it fails on the latest master" is a form's demand, and "please try" a maintainer's.
-_NO_BRANCH_IN = re.compile(r"\[[ x]\]|verified|checked|try|tried|updat|upgrad|please|fixed|merged", re.I)
+_NO_BRANCH_IN = regex(r"\[[ x]\]|verified|checked|try|tried|updat|upgrad|please|fixed|merged", re.I)
 _HASH = r"(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![0-9a-z])"
 _COMMIT_BEFORE = frozenset({"", "git", "latest", "last", "current", "the"})
-_COMMIT = re.compile(
+_COMMIT = regex(
     rf"commit(?:\s(?:id|hash|sha)|\sused\sto\sbuild\s[\w-]{{1,30}})?(?:\s\([`a-z -]{{3,24}}\))?"
     r"[\s:=`'\"*(]{1,6}(?P<v>(?=[a-f]{0,39}\d)[0-9a-f]{7,40})(?![0-9a-z])"
     rf"|version[:=`'\"* ]{{1,6}}(?P<bare>{_HASH})|(?:master|main) at @?(?P<at>{_HASH})",

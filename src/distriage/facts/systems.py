@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from distriage.base.texts import regex
 from distriage.facts.scanning import Passage, before_on_line, first_at, matches_at, places
 
-_NAMED = re.compile(
+_NAMED = regex(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
     r"|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux"
     r"|Scientific Linux|Linux Mint|Pop!?[ _]?OS"
@@ -26,22 +27,22 @@ _STARTS = (
     *("windows", "wsl", "win1"),
 )
 # TensorFlow's, Keras's and Ray's forms have this example, over which some write; "?platform=ubuntu" is of an address.
-_EXAMPLE_BEFORE = re.compile(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)
+_EXAMPLE_BEFORE = regex(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)
 _EXAMPLE = "ubuntu 16.0"
-_UNANSWERED = re.compile(r"\):[ \t*]{0,9}(?:\n|\Z)")
-_IN_AN_ADDRESS = re.compile(r"[?&]\w{1,20}=\Z")
-_USER_BEFORE = re.compile(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z", re.I)  # as `ubuntu@` is
+_UNANSWERED = regex(r"\):[ \t*]{0,9}(?:\n|\Z)")
+_IN_AN_ADDRESS = regex(r"[?&]\w{1,20}=\Z")
+_USER_BEFORE = regex(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z", re.I)  # as `ubuntu@` is
 _NOT_STATED_CHARS = 24  # at most
 # There it works: another system is the report's.
-_WORKS_BEFORE = re.compile(
+_WORKS_BEFORE = regex(
     r"(?<!not )(?<!n't )\b(?:successfully|works?|worked|fine)\b(?![^\n.;]{0,100}\b(?:but|not|fails?)\b)"
     r"[^\n.;]{0,100}\Z",
     re.I,
 )
-_BUILT_BEFORE = re.compile(r"\b(?:built|compiled) (?:in|into|on|under) \Z|-with-\Z", re.I)  # or Python's guess
+_BUILT_BEFORE = regex(r"\b(?:built|compiled) (?:in|into|on|under) \Z|-with-\Z", re.I)  # or Python's guess
 _WORKS_CHARS = 110  # at most
 # The line of a form; any text after the colon is a system.
-_LINE = re.compile(
+_LINE = regex(
     r"(?:What operating system[^\n?]{0,50}\?\n|(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?"
     r"\s?(?:\([^()\n]{0,130}\)\s?)?"
     r"\*{0,2}[:：]\*{0,2})[^\S\n]{0,40}(?P<v>[A-Za-z](?:[\w.+! -]|(?<=GNU)/){1,59})",
@@ -59,27 +60,25 @@ _LINE_STARTS = (
     "what operating system",
 )
 # Not a command's name, as that of `sw_vers`, nor an image's.
-_SYSTEM = re.compile(r"(?!.*(?:docker|image|container)).*(?:\d|linux|mac|win|bsd|unix|android|\bi?os\b|colab)", re.I)
+_SYSTEM = regex(r"(?!.*(?:docker|image|container)).*(?:\d|linux|mac|win|bsd|unix|android|\bi?os\b|colab)", re.I)
 # The reporter's own machine shows only the notebook.
-_ELSEWHERE = re.compile(r"[^\n]{0,60}\b(?:running|run|ran) (?:in|on) (?:google )?colab\b", re.I)
+_ELSEWHERE = regex(r"[^\n]{0,60}\b(?:running|run|ran) (?:in|on) (?:google )?colab\b", re.I)
 _NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})
 _BEFORE = frozenset({"", "Host", "Host Machine", "My", "Server"})  # of a line's label
 _MOST_WORDS = 6  # of a name; more are prose
-_WINDOWS = re.compile(r"\AWin ?(?=\d|\Z)", re.I)
-_APPLE = re.compile(r"\A(?:OS ?X|Darwin(?![ -]?\d)|Mac(?= ?\d|\Z))\b:?", re.I)
+_WINDOWS = regex(r"\AWin ?(?=\d|\Z)", re.I)
+_APPLE = regex(r"\A(?:OS ?X|Darwin(?![ -]?\d)|Mac(?= ?\d|\Z))\b:?", re.I)
 # "A MAC address" is not a system, and its own system is not the report's.
-_A_MAC = re.compile(
-    r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)"
-)
+_A_MAC = regex(r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)")
 # An item of the reporter's own list, Python's own words and its banner, `uname -a`.
-_KERNEL = re.compile(
+_KERNEL = regex(
     r"(?:(?<=[,;/] )|(?<=\n))(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z| (?:container|machine|server|box)\b)"
     r"|(?<=\()(?P<aside>linux)(?=\))"
     r"|platform\s{0,9}:\s?(?P<platform>linux|darwin-[\d.]{3,12})"
     r"|\] on (?P<banner>linux)\b|(?P<uname>linux) (?:[\w.-]{1,60} )?\d\.\d{1,2}\.\S{1,60} #\d"
 )
 _KERNEL_STARTS = ("linux", "platform", "] on linux")
-_DRIVE = re.compile(r"(?<=(?<![A-Za-z0-9])[A-Z]):\\{1,2}[A-Za-z][\w .-]{1,40}\\")
+_DRIVE = regex(r"(?<=(?<![A-Za-z0-9])[A-Z]):\\{1,2}[A-Za-z][\w .-]{1,40}\\")
 _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
 
 

@@ -11,6 +11,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from distriage.base.texts import regex
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 from distriage.recipe.folding import DIGITS
 from distriage.recipe.weights import tfidf
@@ -24,7 +25,7 @@ Floats = NDArray[np.float32]
 LINES = VIEWS * HASH_BUCKETS  # from here on, a bucket is a whole error line
 BUCKETS = LINES + HASH_BUCKETS
 MIN_LINE_WORDS = 3  # a shorter line, as `RuntimeError`, names no failure
-_ENDS = re.compile(r"segmentation fault|\bSIG(?:SEGV|KILL|ABRT|BUS)\b|exit (?:code|status)", re.I)  # of any failure
+_ENDS = regex(r"segmentation fault|\bSIG(?:SEGV|KILL|ABRT|BUS)\b|exit (?:code|status)", re.I)  # of any failure
 POSTINGS = (128, 64, 8)  # of an issue and view, the heaviest
 
 
