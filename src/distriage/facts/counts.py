@@ -5,25 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from math import prod
-from operator import itemgetter
 
 from distriage.base.texts import regex
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import (
-    FIGURES,
-    NUMBER_WORDS,
-    SIGN_NUMBER,
-    WORD,
-    Passage,
-    any_of,
-    first_at,
-    is_no_count,
-    matches_at,
-    number_of,
-    places,
-)
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_no_count, matches_at, most, places
 
-Counts = list[tuple[int, int]]  # number, and its place in the text
+NUMBER_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
+_SIGNS = "两二双三四五六七八"
+_UNITS = "一二三四五六七八九"
+_NUMERALS = {
+    **{  # 十六, 三十二
+        f"{tens}十{unit}": (_UNITS.find(tens) + 1 if tens else 1) * 10 + (_UNITS.find(unit) + 1 if unit else 0)
+        for tens in ("", *_UNITS[1:])
+        for unit in ("", *_UNITS)
+    },
+    **{word: number for number, word in enumerate(NUMBER_WORDS[:7], 2)},
+    **dict(zip(f"{_SIGNS}九", (2, 2, 2, *range(3, 10)), strict=True)),
+    **dict.fromkeys(("dual", "both", "два", "две", "двух"), 2),
+    "sixteen": 16,
+}
+WORD = rf"\b(?P<v>{'|'.join(NUMBER_WORDS)})[ -]"
+SIGN_NUMBER = (  # 八, 十六, 三十二; whole ones: not the end of 一百二十八, nor of 第二, the second
+    rf"(?P<v>[{_SIGNS}九十](?<![第几数百千零十{_SIGNS}一九].)(?:(?<![十两双])十)?(?:(?<=十)[{_UNITS}])?)"
+)
+FIGURES = r"\d{0,3}(?:,\d{3}){0,2}"  # behind the first one
 _GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|cards?)"
 _MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
 _NAMED = rf"(?:{GPU_NAME}|\d0[5-9]0(?:D|(?i:\s?Ti))?)s?{AFTER}"
@@ -236,15 +241,16 @@ def counts_gpus(text: str) -> bool:
     return _GPUS.search(text) is not None or GPUS_BY.search(text) is not None
 
 
-def most(counts: Counts, limit: int) -> tuple[int, int] | None:
-    """The largest count up to a limit, beyond which a number counts something else, and its place."""
-    return max([count for count in counts if 0 < count[0] <= limit], key=itemgetter(0), default=None)
-
-
 def numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> Counts:
     """The numbers of the matches that begin with some words."""
     begins = places(starts, text)
     return [(number_of(match), match.start()) for match in matches_at(pattern, text, begins)] if begins else []
+
+
+def number_of(match: re.Match[str]) -> int:
+    """The value of the group `v`, in figures or in words."""
+    said = match["v"].lower()
+    return _NUMERALS[said] if said in _NUMERALS else int(said.replace(",", ""))
 
 
 def _grids(words: str) -> Counts:

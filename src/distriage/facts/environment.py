@@ -14,21 +14,20 @@ from typing import Any, TypeVar
 from distriage.base.texts import folded, regex
 from distriage.facts.counts import count_gpus, counts_gpus
 from distriage.facts.frameworks import (
+    branches,
     framework_of,
     frameworks_in,
-    launcher_of,
     nameless_versions,
     versions_of_framework,
 )
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
-from distriage.facts.nodes import are_on_a_machine, count_nodes, speaks_of_several_nodes, started_by_deepspeed
+from distriage.facts.nodes import are_on_a_machine, count_nodes, speaks_of_several_nodes
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
 from distriage.facts.projects import PYTORCH, Tracker, projects
 from distriage.facts.regressions import worked_before
-from distriage.facts.revisions import branches
 from distriage.facts.scanning import Passage, Source, any_of, passage
 from distriage.facts.spoken import absent_things, names_cpu_only
-from distriage.facts.systems import system_of, windows_of_paths
+from distriage.facts.systems import launcher_of, system_of, windows_of_paths
 from distriage.facts.versions import Comparison, Versions, of_title, releases
 from distriage.segments import Kind, Role, Segment, Segments, split
 
@@ -42,6 +41,7 @@ _PYTORCHS = ("pytorch", "torch")
 _ENVIRONMENT = regex(r"environment|system info|versions?\b|\benv\b|hardware|setup|软硬件|环境", re.I)
 _MOST_LISTED = 12
 _MOST_LISTED_CHARS = 100  # of a line; more are a log's
+_UNAME = "Linux "
 _Value = TypeVar("_Value", str, int)
 _ELSEWHERE_IT_WORKS = regex(r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z")
 _PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
@@ -149,8 +149,6 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         found |= counted
     found |= _placed("nodes", nodes, stated)
     found |= _placed("os", system_of(stated), stated) or _placed("os", windows_of_paths(output), output)
-    if not found.keys() & {"gpu_count", "gpus_per_node", "nodes"} and not on_cpu:
-        found |= {fact: (count, output.source(at)) for fact, (count, at) in started_by_deepspeed(output.words).items()}
     found |= _placed("launcher", launcher_of(own), own) or _placed("launcher", launcher_of(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
     values: dict[str, Any] = {"framework": framework[0], **{fact: value for fact, (value, _) in found.items()}}
@@ -228,7 +226,10 @@ def _lists(log: Segment) -> bool:
         log.kind is Kind.LOG
         and len(log.lines) <= _MOST_LISTED
         and _ENVIRONMENT.search(log.heading) is not None
-        and all(line.role is Role.NONE and len(line.text) <= _MOST_LISTED_CHARS for line in log.lines)
+        and all(
+            line.role is Role.NONE and (len(line.text) <= _MOST_LISTED_CHARS or line.text.startswith(_UNAME))
+            for line in log.lines
+        )
     )
 
 

@@ -1,27 +1,16 @@
-"""The framework of a report, by its repository or the names in its text; and the launcher. Pure."""
+"""The framework of a report, by its repository or the names in its text; and its version. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from distriage.base.texts import regex
 from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
-from distriage.facts.revisions import branches, commits
 from distriage.facts.scanning import Passage, Source, any_of, matches_at, places
-from distriage.facts.versions import (
-    GAP,
-    NAME_AFTER,
-    NAME_BEFORE,
-    NO_VERSIONS,
-    NOTE,
-    VERSION,
-    Versions,
-    joined,
-    versions_at,
-)
+from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, Versions, joined, versions_at
 
 _IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?(?!\d\d\.\d\d)\d)"  # `rayproject/ray:2.9.0`, not one that is numbered by month
 _NO_LONGER_NAME = r"(?!-(?!\d))"  # as `vllm-flash-attn`; but `deepspeed-0.16.2.tar.gz`
@@ -41,10 +30,23 @@ _IN_TITLE = regex(
     re.I,
 )
 _USED = (
-    ("\nin ", "using", "upgrad", "between", "running v", "version ", "update ", "release ", "since ", "in v"),
+    (
+        "\nin ",
+        "using",
+        "upgrad",
+        "between",
+        "running v",
+        "version ",
+        "update ",
+        "release ",
+        "since ",
+        "in v",
+        "nightly ",
+    ),
     regex(
         r"(?:(?:\nin|using|running(?=\sv)|upgrad(?:ed|ing)(?:\sfrom\sv?\d[\d.]{1,12})?\sto)\sv?"
         rf"{_THREE_NUMBERS}|update\s(?:from\s)?v?\d[\d.]{{1,12}}\s?(?:->|→|to)\sv?(?=\d+\.\d)|(?<=\n)release\s(?=\d+\.\d)"
+        r"|(?<![\w-])nightly\s(?:build\s|version\s)?(?=\d+\.\d+\.\d+\.?dev\d)"
         rf"|since\s(?:v\s?(?=\d)|{_THREE_NUMBERS})|in\sv{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?|(?<=with\s)version\s(?=\d+\.\d)){VERSION}(?![\w.]?\d)(?!\w)",
         re.I,
     ),
@@ -64,20 +66,35 @@ _OWN_LABEL = regex(
     rf"(?:[a-z-]{{3,30}}==|v)?{VERSION}",
     re.I,
 )
-_NIGHTLY = (
-    ("nightly ",),
-    regex(rf"(?<![\w-])nightly\s(?:build\s|version\s)?(?=\d+\.\d+\.\d+\.?dev\d){VERSION}", re.I),
-)
 _CHECKED_OUT = (
     ("git c", "branch v"),
     regex(rf"(?:git\s(?:checkout|clone)[^\n]{{0,60}}?\s(?:tags/)?v|branch\sv){VERSION}", re.I),
 )
 _LEAST_END = 7  # letters; more than in "python"
-_FINE_UNDER = regex(
-    r"\b(?:(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through)"
-    r"|(?P<no>not|without|instead of|rather than|not (?:use|using|via|with|by))) `?\Z"
-)  # another launcher
-_FINE_UNDER_CHARS = 24  # at most
+_BRANCH = regex(
+    r"(?P<v>master|main|nightly|develop)\b[\"'`*]{0,2}"
+    r"(?=\s?(?:branch|build|wheels?|version|install|(?:of|as|on|from|at|and)\s|/\d|[.,;:()\r\n]|\Z))",
+    re.I,
+)
+_BRANCH_BEFORE = regex(
+    r"\b(?:(?:current|latest|lastest|newest|recent)\s(?:[\w-]{1,20}\s){0,2}|(?:tip|top|head)\sof\s)[\"'`*]{0,2}\Z", re.I
+)
+# The text below a form's heading "Versions / Dependencies"
+_VERSION_FIELD = regex(
+    r"\n#{1,6} versions?[^\n]{0,40}\n\s{0,4}[`*]{0,3}(?:master|main|nightly)"
+    r"(?:, [a-z]{3,9} 20\d\d)?[`*. ]{0,3}(?=\n|\Z)"
+)
+_BRANCH_BEFORE_CHARS = 56  # at most
+# "I have checked that it fails on the latest master" is a form's demand, and "please try" a maintainer's.
+_NO_BRANCH_IN = regex(r"\[[ x]\]|verified|checked|try|tried|updat|upgrad|please|fixed|merged", re.I)
+_HASH = r"(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![0-9a-z])"
+_COMMIT_BEFORE = frozenset({"", "git", "latest", "last", "current", "the"})
+_COMMIT = regex(
+    rf"commit(?:\s(?:id|hash|sha)|\sused\sto\sbuild\s[\w-]{{1,30}})?(?:\s\([`a-z -]{{3,24}}\))?"
+    r"[\s:=`'\"*(]{1,6}(?P<v>(?=[a-f]{0,39}\d)[0-9a-f]{7,40})(?![0-9a-z])"
+    rf"|version[:=`'\"* ]{{1,6}}(?P<bare>{_HASH})|(?:master|main) at @?(?P<at>{_HASH})",
+    re.I,
+)
 
 
 def framework_of(
@@ -102,24 +119,6 @@ def framework_of(
         return tracker.product, None
     meant = _meant([name for name, source in named if source.line == 0], [name for name, _ in named])
     return meant, next(source for name, source in named if name == meant)
-
-
-def launcher_of(text: Passage) -> tuple[str, int] | None:
-    """The launcher that a text names, and its place; one said to work for lack of another."""
-    known = projects()
-    if not any_of(known.starts_of_launchers, text.words):
-        return None
-    working = None
-    for name, launcher in known.launchers.items():
-        found = list(matches_at(launcher.expression, text.text, places(launcher.starts, text.words)))
-        starts = [one.start() for one in found]
-        fine = [_FINE_UNDER.search(text.words, max(0, start - _FINE_UNDER_CHARS), start) for start in starts]
-        meant = [start for start, one in zip(starts, fine, strict=True) if not (one and one["no"])]
-        if meant and any(one and not one["no"] for one in fine):
-            working = working or (name, meant[0])
-        elif meant:
-            return name, meant[0]
-    return working
 
 
 def frameworks_in(passage: Passage) -> list[str]:
@@ -165,24 +164,16 @@ def versions_of_framework(framework: str, passage: Passage, tracker: Tracker, *,
     beside = (
         versions_at(_framework_version(word), passage, begins, labelled=labelled) for word, begins in named.items()
     )
-    versions = joined(beside) or joined(_stamped(stamp, passage) for stamp in (project.stamps if project else ()))
-    versions = versions or joined(
-        versions_at(build.expression, passage, places(build.starts, passage.words), labelled=labelled)
-        for build in (project.builds if project else ())
+    versions = joined(beside) or joined(
+        versions_at(stamp.expression, passage, places(stamp.starts, passage.words))
+        for stamp in (project.stamps if project else ())
     )
     if not versions and framework not in projects().parts and not labelled:
-        versions = commits(passage, named)
+        versions = _commits(passage, named)
     if not versions and at_home:
-        nameless = NO_VERSIONS if labelled else nameless_versions(passage)
-        versions = nameless or _labelled(passage, spellings)
-        versions = versions or (NO_VERSIONS if labelled else branches(passage, spellings))
+        versions = Versions() if labelled else nameless_versions(passage)
+        versions = versions or _labelled(passage, spellings) or (versions if labelled else branches(passage, spellings))
     return versions
-
-
-def _stamped(stamp: str, passage: Passage) -> Versions:
-    before, _, after = stamp.partition("{}")
-    pattern = re.compile(rf"(?<![A-Za-z0-9]){re.escape(before)}{VERSION}{re.escape(after)}", re.I)
-    return versions_at(pattern, passage, places((before.lower(),), passage.words))
 
 
 def nameless_versions(passage: Passage) -> Versions:
@@ -190,7 +181,7 @@ def nameless_versions(passage: Passage) -> Versions:
     title = passage.text.partition("\n")[0]
     in_title = [match.start() for match in _IN_TITLE.finditer(title)]
     found = versions_at(_IN_TITLE, passage, in_title)
-    for starts, pattern in (_FIELD, _USED, _CHECKED_OUT, _NIGHTLY):
+    for starts, pattern in (_FIELD, _USED, _CHECKED_OUT):
         found = found or versions_at(pattern, passage, places(starts, passage.words))
     return found
 
@@ -246,3 +237,52 @@ def _framework_version(word: str) -> re.Pattern[str]:
         rf"|{_IMAGE}{name}(?:-[a-z]{{1,10}})?:v?){VERSION}",
         re.I,
     )
+
+
+def _commits(passage: Passage, named: Mapping[str, Sequence[int]]) -> Versions:
+    """The commits behind a framework's name or at the beginning of a line; others are of lines of code."""
+    text, words = passage.text, passage.words
+    found = [match for word, begins in named.items() for match in matches_at(_commit_of(word), text, begins)]
+    for match in matches_at(_COMMIT, text, places(("commit", "version", "master at", "main at"), words)):
+        line = words.rfind("\n", 0, match.start()) + 1
+        before = words[max(line, match.start() - 40) : match.start()]
+        if match["at"]:
+            found.append(match)
+            continue
+        alone = before.strip(" -*#`") in _COMMIT_BEFORE and (match["v"] or _begins_section(words, line))
+        if alone or passage.source(match.start()).line == 0 or any_of(named, before):
+            found.append(match)
+    return Versions(
+        {f"commit {one['v'] or one['bare'] or one['at']}": passage.source(one.start()) for one in reversed(found)}
+    )
+
+
+def _begins_section(words: str, line: int) -> bool:
+    """Whether the line that begins at a place follows a heading or the title directly."""
+    above = words.rfind("\n", 0, max(0, line - 1)) + 1
+    return above == 0 or words.startswith("#", above) or not words[above:line].strip()
+
+
+@cache
+def _commit_of(word: str) -> re.Pattern[str]:
+    """`Horovod version: b94d8b4`, `Horovod version: tip of master (b94d8b4)`, "horovod at b94d8b4"."""
+    return re.compile(
+        rf"{NAME_BEFORE}{re.escape(word)}(?:\sversion\s?[:=]\s?(?:[a-z ]{{0,20}}\b(?:main|master)\s)?"
+        rf"|[\w-]{{0,8}}\s(?:at|@)\s(?:commit\s)?|\s#\d{{4,5}}\s)[`(]{{0,2}}(?P<v>{_HASH})(?P<bare>)(?P<at>)",
+        re.I,
+    )
+
+
+def branches(passage: Passage, names: Iterable[str]) -> Versions:
+    """The branches behind a framework's name or "current", but not on the line of a form's checklist."""
+    text, words = passage.text, passage.words
+    found: dict[str, Source] = {}
+    for match in matches_at(_BRANCH, text, places(("master", "main", "nightly", "develop"), words)):
+        start = match.start()
+        line = max(text.rfind("\n", 0, start) + 1, start - 200)
+        before = words[max(line, start - _BRANCH_BEFORE_CHARS) : start]
+        named = before.rstrip(" :()").removesuffix(" version").endswith(tuple(names)) or _BRANCH_BEFORE.search(before)
+        named = named or _VERSION_FIELD.search(words, max(0, start - _BRANCH_BEFORE_CHARS), match.end() + 20)
+        if named and not _NO_BRANCH_IN.search(text, line, start + 60):
+            found.setdefault(match["v"].lower(), passage.source(start))
+    return Versions(found)

@@ -8,21 +8,19 @@ from __future__ import annotations
 import re
 
 from distriage.base.texts import regex
-from distriage.facts.counts import GPUS_BY, MPI_HOSTS, MPI_LAUNCHERS, Counts, most, numbers_at
-from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import (
+from distriage.facts.counts import (
     FIGURES,
+    GPUS_BY,
+    MPI_HOSTS,
+    MPI_LAUNCHERS,
     NUMBER_WORDS,
     SIGN_NUMBER,
     WORD,
-    Passage,
-    any_of,
-    first_at,
-    is_no_count,
-    matches_at,
     number_of,
-    places,
+    numbers_at,
 )
+from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_no_count, matches_at, most, places
 
 # "2 compute nodes", "16 A800 nodes", "3 GPU worker nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and
 # "8 GPU node" count GPUs.
@@ -92,9 +90,8 @@ _SINGLE_NODE = regex(
 _ON_A_MACHINE = regex(
     r"(?<!other )(?<!different )\b(?:machine|node|server|host|workstation|box|instance|vm|pc) "
     r"(?:with|has|having|of|consisting of) (?:the )?"
-    rf"(?P<v>\d{{1,2}}|{'|'.join(NUMBER_WORDS)})(?![\w.]| ?(?:cpu|core|gi?b|node|vcpu))"
+    rf"(?P<v>\d{{1,2}}|{'|'.join(NUMBER_WORDS)})(?=x|\b)(?!\.\d| ?(?:cpu|core|gi?b|node|vcpu))"
 )
-_STARTED = regex(r"nnodes=(?P<nodes>[1-9]\d{0,3}), num_local_procs=(?P<each>[1-9]\d{0,2}),")
 _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
 
 
@@ -151,16 +148,6 @@ def _is_former(words: str, start: int) -> bool:
 def speaks_of_several_nodes(words: str) -> bool:
     """Whether a text in lower case mentions several nodes, perhaps without their number."""
     return bool(_SEVERAL_NODES.search(words))
-
-
-def started_by_deepspeed(words: str) -> dict[str, tuple[int, int]]:
-    """The counts that the log of DeepSpeed's launcher states, each with its place."""
-    if (log := first_at(_STARTED, words, places(("nnodes=",), words))) is None:
-        return {}
-    nodes, each = int(log["nodes"]), int(log["each"])
-    return {
-        fact: (n, log.start()) for fact, n in (("nodes", nodes), ("gpus_per_node", each), ("gpu_count", nodes * each))
-    }
 
 
 def are_on_a_machine(words: str, count: int) -> bool:

@@ -41,8 +41,8 @@ _PYTHON_OF_PATH = regex(  # lib/python3.10/site-packages/, bin/python3.10, Pytho
     r"|cp(?:ython-)?3(?P<tag>\d{1,2})-(?=cp3|abi3|x86_64|aarch64|win|linux|darwin)",
     re.I,
 )
-_CUDA_OF_SUFFIX = regex(r"\+cuda(?P<v>\d\d?\.\d)", re.I)  # of a package: 2.29.2-1+cuda12.9
-_CUDA_OF_PATH = regex(r"/cuda[-/](?P<v>\d\d?\.\d)(?!\d)")
+# 2.29.2-1+cuda12.9 of a package, /usr/local/cuda-12.4 of a path
+_CUDA_OF_SUFFIX = regex(r"(?:\+cuda|/cuda[-/])(?P<v>\d\d?\.\d)(?!\d)", re.I)
 _SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|release |{BLANKS}|{IS}){{0,12}}"
 _CUDA_TEXT = (
     rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit"
@@ -148,8 +148,7 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
     if not tags and "cu" not in words and "nvcc" not in words:
         return NO_VERSIONS, NO_VERSIONS
     built = Versions({f"{tag[1]}.{tag[2]}": source for tag, source in tags.items()}) or at(_CUDA_OF_TORCH, "cuda used")
-    stated = at(_CUDA, "cuda") or at(_CUDA_OF_SUFFIX, "+cuda")
-    toolkit = at(_TOOLKIT, *_TOOLKIT_STARTS)
+    stated, toolkit = at(_CUDA, "cuda"), at(_TOOLKIT, *_TOOLKIT_STARTS)
     if built:
         same = tuple(f"{version}." for version in built.in_use)
         stated = at(_CUDA_IN_LIST, "cuda") if tags else stated
@@ -169,4 +168,4 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
     listing = first_at(_CUDA_LISTING, passage.text, places(("cuda:",), words))
     if listing:
         return Versions({listing["v"]: passage.source(listing.start("v"))}), NO_VERSIONS
-    return at(_CUDA_SERIES, "cuda") or at(_CUDA_OF_PATH, "/cuda"), NO_VERSIONS
+    return at(_CUDA_SERIES, "cuda") or at(_CUDA_OF_SUFFIX, "+cuda", "/cuda"), NO_VERSIONS

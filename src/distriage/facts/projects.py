@@ -33,7 +33,7 @@ class What(StrEnum):
 
 
 class Pattern(Strict):
-    """How a launcher, or a version without points, is known.
+    """How a launcher, or a version without its product's name, is known.
 
     Attributes:
         starts: The words that a match begins with, in lower case.
@@ -62,8 +62,7 @@ class Project(Strict):
     in_domain: bool = True
     releases: bool = True
     platform: str | None = None
-    stamps: tuple[str, ...] = ()
-    builds: tuple[Pattern, ...] = ()
+    stamps: tuple[Pattern, ...] = ()
     mentions: str | None = None
     launchers: Mapping[str, Pattern] = field(default_factory=dict)
 

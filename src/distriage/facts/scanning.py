@@ -1,4 +1,4 @@
-"""Some segments of a report as one text whose places are known, searches in it, and its numbers. Pure.
+"""Some segments of a report as one text whose places are known, and searches in it. Pure.
 
 A pattern is tried only after one of its words is found: many times as fast on a long log.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from operator import itemgetter
 from typing import NamedTuple
 
 from distriage.base.texts import folded, regex
@@ -19,6 +20,15 @@ from distriage.segments import Kind, Line, Segments
 _MARKS = " \t>*-#`|.0123456789"  # of lists, before a line's label
 _MARKS_CHARS = 12  # at most
 _SENTENCE_CHARS = 40  # read before a place
+Counts = list[tuple[int, int]]  # number, and its place in the text
+# Words before a number that is not a count: part of another ("0.8.5 server"), of a name ("ZeRO-3 nodes", "HTTP 500
+# server", "RTX 6000 GPUs", "Windows 10 machine"), or of a supposed machine.
+_NO_COUNT = regex(
+    r"(?:\d[.,]|第\s?|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
+    r"|more than|windows|ubuntu|debian|centos|rhel|fedora|macos|linux|server|js)[ -]|example, suppose [^\n.?]{0,80})\Z",
+    re.I,
+)
+_NO_COUNT_CHARS = 90  # at most
 
 
 def any_of(words: Iterable[str], text: str) -> bool:
@@ -69,6 +79,16 @@ def before_on_line(text: str, place: int) -> str | None:
     """The text before a place on its line, without the marks of a list; None if too long for the line of a form."""
     line = text.rfind("\n", max(0, place - _MARKS_CHARS - 1), place) + 1
     return text[line:place].strip(_MARKS) if line or place <= _MARKS_CHARS else None
+
+
+def most(counts: Counts, limit: int) -> tuple[int, int] | None:
+    """The largest count up to a limit, beyond which a number counts something else, and its place."""
+    return max([count for count in counts if 0 < count[0] <= limit], key=itemgetter(0), default=None)
+
+
+def is_no_count(text: str, place: int) -> bool:
+    """Whether the text before a number at a place makes it part of a name or of another number."""
+    return bool(_NO_COUNT.search(text, max(0, place - _NO_COUNT_CHARS), place))
 
 
 _COMMENTED = regex(r"#+ ?(?:[\w.-]{1,40}==\d|pip3? install |conda install )")
@@ -153,45 +173,3 @@ def _stating(line: str) -> str:
     if line[:1] == "#" and _COMMENTED.match(line):
         return ""
     return f"{line};" if line[:1] == "|" and line.endswith("|") else line
-
-
-# ---------------------------------------------------------------- numbers in figures and in words of several languages
-
-NUMBER_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
-_SIGNS = "两二双三四五六七八"
-_UNITS = "一二三四五六七八九"
-_NUMERALS = {
-    **{  # 十六, 三十二
-        f"{tens}十{unit}": (_UNITS.find(tens) + 1 if tens else 1) * 10 + (_UNITS.find(unit) + 1 if unit else 0)
-        for tens in ("", *_UNITS[1:])
-        for unit in ("", *_UNITS)
-    },
-    **{word: number for number, word in enumerate(NUMBER_WORDS[:7], 2)},
-    **dict(zip(f"{_SIGNS}九", (2, 2, 2, *range(3, 10)), strict=True)),
-    **dict.fromkeys(("dual", "both", "два", "две", "двух"), 2),
-    "sixteen": 16,
-}
-WORD = rf"\b(?P<v>{'|'.join(NUMBER_WORDS)})[ -]"
-SIGN_NUMBER = (  # 八, 十六, 三十二; whole ones: not the end of 一百二十八, nor of 第二, the second
-    rf"(?P<v>[{_SIGNS}九十](?<![第几数百千零十{_SIGNS}一九].)(?:(?<![十两双])十)?(?:(?<=十)[{_UNITS}])?)"
-)
-FIGURES = r"\d{0,3}(?:,\d{3}){0,2}"  # behind the first one
-# Words before a number that is not a count: part of another ("0.8.5 server"), of a name ("ZeRO-3 nodes", "HTTP 500
-# server", "RTX 6000 GPUs", "Windows 10 machine"), or of a supposed machine.
-_NO_COUNT = regex(
-    r"(?:\d[.,]|第\s?|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
-    r"|more than|windows|ubuntu|debian|centos|rhel|fedora|macos|linux|server|js)[ -]|example, suppose [^\n.?]{0,80})\Z",
-    re.I,
-)
-_NO_COUNT_CHARS = 90  # at most
-
-
-def number_of(match: re.Match[str]) -> int:
-    """The value of the group `v`, in figures or in words."""
-    said = match["v"].lower()
-    return _NUMERALS[said] if said in _NUMERALS else int(said.replace(",", ""))
-
-
-def is_no_count(text: str, place: int) -> bool:
-    """Whether the text before a number at a place makes it part of a name or of another number."""
-    return bool(_NO_COUNT.search(text, max(0, place - _NO_COUNT_CHARS), place))

@@ -1,11 +1,12 @@
-"""The operating system that a report names. Pure."""
+"""The operating system and the launcher that a report names. Pure."""
 
 from __future__ import annotations
 
 import re
 
 from distriage.base.texts import regex
-from distriage.facts.scanning import Passage, before_on_line, first_at, matches_at, places
+from distriage.facts.projects import projects
+from distriage.facts.scanning import Passage, any_of, before_on_line, first_at, matches_at, places
 
 _NAMED = regex(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
@@ -80,6 +81,11 @@ _KERNEL = regex(
 _KERNEL_STARTS = ("linux", "platform", "] on linux")
 _DRIVE = regex(r"(?<=(?<![A-Za-z0-9])[A-Z]):\\{1,2}[A-Za-z][\w .-]{1,40}\\")
 _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
+_FINE_UNDER = regex(
+    r"\b(?:(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through)"
+    r"|(?P<no>not|without|instead of|rather than|not (?:use|using|via|with|by))) `?\Z"
+)  # another launcher
+_FINE_UNDER_CHARS = 24  # at most
 
 
 def system_of(passage: Passage) -> tuple[str, int] | None:
@@ -141,3 +147,21 @@ def _written(name: str) -> str:
     if name.lower().startswith("windows subsystem"):
         return "WSL"
     return name.capitalize() if name.startswith(("ubuntu", "debian", "windows", "fedora")) else name
+
+
+def launcher_of(text: Passage) -> tuple[str, int] | None:
+    """The launcher that a text names, and its place; one said to work for lack of another."""
+    known = projects()
+    if not any_of(known.starts_of_launchers, text.words):
+        return None
+    working = None
+    for name, launcher in known.launchers.items():
+        found = list(matches_at(launcher.expression, text.text, places(launcher.starts, text.words)))
+        starts = [one.start() for one in found]
+        fine = [_FINE_UNDER.search(text.words, max(0, start - _FINE_UNDER_CHARS), start) for start in starts]
+        meant = [start for start, one in zip(starts, fine, strict=True) if not (one and one["no"])]
+        if meant and any(one and not one["no"] for one in fine):
+            working = working or (name, meant[0])
+        elif meant:
+            return name, meant[0]
+    return working
