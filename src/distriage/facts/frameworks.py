@@ -31,17 +31,8 @@ _IN_TITLE = regex(
 )
 _USED = (
     (
-        "\nin ",
-        "using",
-        "upgrad",
-        "between",
-        "running v",
-        "version ",
-        "update ",
-        "release ",
-        "since ",
-        "in v",
-        "nightly ",
+        *("\nin ", "using", "upgrad", "between", "running v", "version ", "update ", "release ", "since ", "in v"),
+        *("nightly ",),
     ),
     regex(
         r"(?:(?:\nin|using|running(?=\sv)|upgrad(?:ed|ing)(?:\sfrom\sv?\d[\d.]{1,12})?\sto)\sv?"
@@ -230,7 +221,7 @@ def _framework_version(word: str) -> re.Pattern[str]:
     # "vllm     3577.9s".
     return re.compile(
         rf"(?:{NAME_BEFORE}(?<!included\sin\s)(?<!removed\sin\s){name}"
-        rf"(?:_version|\.__version__|\.version(?:\sis)?|-cu\d{{2,3}}(?:mkl)?|(?:-node)?-[cg]pu|\simage)?{NAME_AFTER}{_NO_LONGER_NAME}"
+        rf"(?:_version|\.__version__|\.version(?:\sis)?|-cu\d{{2,3}}(?:mkl)?|(?:-node)?-[cg]pu)?{NAME_AFTER}{_NO_LONGER_NAME}"
         rf"(?:\sAPI\sserver|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}(?!\d{{4}}|[12]\.0:)"
         rf"|(?<=:){name}_2\.1[0-3]:|(?<=/){name}(?:-[a-z]{{1,10}})?\simage\s(?:with|tag|version)\sv?"
         rf"|(?<=/){name}-(?=\d[\w.+]{{1,60}}-(?:cp|py)\d|\d+\.\d+\.\d+[/#.-])"  # of a wheel, or of an unpacked release
