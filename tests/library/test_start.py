@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import re
 import subprocess
@@ -24,18 +25,20 @@ from distriage.model.bundle import Manifest
 from distriage.model.shipped import MANIFEST, find_bundle
 
 
-def test_a_plain_call_loads_neither_typer_nor_pydantic(tmp_path: Path) -> None:
+def test_a_plain_call_loads_no_package_that_it_does_not_need(tmp_path: Path) -> None:
     report = tmp_path / "report.md"
     report.write_text("NCCL timeout\n\nAll ranks wait in all_reduce. torch 2.3.1, CUDA 12.1\n", encoding="utf-8")
     code = (
         "import atexit, sys\n"
         "from distriage.commands.main import main\n"
-        "heavy = {'typer', 'pydantic', 'httpx', 'logging', 'importlib.metadata', 'importlib.resources'}\n"
+        "heavy = {'typer', 'pydantic', 'rich', 'httpx', 'logging', 'importlib.metadata', 'importlib.resources'}\n"
         "loaded = lambda: heavy & set(sys.modules)\n"
         "atexit.register(lambda: sys.stderr.write(' '.join(loaded())))\n"
         "main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, "classify", report], capture_output=True, text=True, check=True)
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    command = [sys.executable, "-c", code, "classify", report]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert "NCCL timeout" in done.stdout
     assert done.stderr == ""
 
