@@ -225,7 +225,7 @@ def _framework_version(word: str) -> re.Pattern[str]:
         rf"(?:\sAPI\sserver|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}(?!\d{{4}}|[12]\.0:)"
         rf"|(?<=:){name}_2\.1[0-3]:|(?<=/){name}(?:-[a-z]{{1,10}})?\simage\s(?:with|tag|version)\sv?"
         rf"|(?<=/){name}-(?=\d[\w.+]{{1,60}}-(?:cp|py)\d|\d+\.\d+\.\d+[/#.-])"  # of a wheel, or of an unpacked release
-        rf"|{_IMAGE}{name}(?:-[a-z]{{1,10}})?:v?){VERSION}(?![\d?]|\.\d)",  # "is it mended in 0.8.5?"
+        rf"|{_IMAGE}{name}(?:-[a-z]{{1,10}})?:v?){VERSION}",
         re.I,
     )
 

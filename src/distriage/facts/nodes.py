@@ -72,7 +72,8 @@ _SLURM_NODES = regex(r"(?i:sbatch|srun|salloc)[^\n]{0,120}?\s-N\s?(?:\d{1,4}-)?(
 # Two AWS instances, 2 workers with 4 GPUs each
 _INSTANCES_IN_WORDS = regex(
     rf"\b(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) "
-    r"(?:workers? (?:with|of|having) \d{1,2} (?:[a-z]{3,8} )?(?:gpus|cards|[abhv]\d00)|(?:aws|ec2|gcp|azure|cloud) instances)\b"
+    r"(?:workers? (?:with|of|having) \d{1,2} (?:[a-z]{3,8} )?(?:gpus|cards|[abhv]\d00)"
+    r"|(?:aws|ec2|gcp|azure|cloud) instances)\b"
 )
 _REPLICA_SPECS = "replicaspecs:"  # of Kubeflow's jobs
 _REPLICAS = regex(r"\breplicas:\s{0,3}(\d{1,4})\b")
