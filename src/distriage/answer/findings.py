@@ -23,6 +23,7 @@ from distriage.answer.verdict import (
     VersionMismatch,
     VersionPair,
 )
+from distriage.answer.worth import CHECK, QUESTION, deserves, measures
 from distriage.base.texts import folded, regex
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.facts.compatibility.known_bad import known_bad
@@ -80,6 +81,14 @@ class Findings:
     own: Sequence[OwnLabel] | None = None
     releases: Sequence[Release] = ()
 
+    @property
+    def situation(self) -> Situation:
+        """Where the job ran, and whether a check is likely to be useful there."""
+        return replace(self.read.situation, checkable=deserves(CHECK, self._measured(), self.bundle.taxonomy))
+
+    def _measured(self) -> Mapping[str, float]:
+        return measures(self.read, self.prediction, self.bundle.taxonomy)
+
     def verdict(self, mode: Mode | str = Mode.BALANCED, own_modes: Mapping[str, Mode | float] | None = None) -> Verdict:
         """Decide.
 
@@ -101,7 +110,7 @@ class Findings:
         )
         decisions = corrected(decisions, prediction, taxonomy, project, read.situation)
         report, facts = read.report, read.facts
-        situation = with_labels(read.situation, decisions, taxonomy)
+        situation = with_labels(self.situation, decisions, taxonomy)
         ranked = prediction.scores[CAUSE].ranked() if CAUSE in decisions else ()
         right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
         missing = self._missing(decisions, situation, in_domain=prediction.in_domain)
@@ -164,7 +173,7 @@ class Findings:
         thin = self.read.is_thin
         if not _applies(decisions) or not (in_domain or thin) or self.read.tells_no_failure:
             return []  # not about a failure that we could help with
-        return missing_facts(
+        asked = missing_facts(
             self.read.facts,
             has_error=self._has_error(hangs=_hangs(decisions, self.bundle.taxonomy)),
             thin=thin,
@@ -172,6 +181,10 @@ class Findings:
             situation=situation,
             segments=self.read.segments,
         )
+        if thin:
+            return asked  # nobody judged such reports, and any answer helps
+        measured = self._measured() if asked else {}
+        return [one for one in asked if deserves(QUESTION, measured, self.bundle.taxonomy, one.fact)]
 
     def _has_error(self, *, hangs: bool) -> bool:
         """Whether the report, or a log attached to it, has an error; for a hang, the stacks."""

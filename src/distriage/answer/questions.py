@@ -167,7 +167,12 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], me
 def _launches(facts: EnvironmentFacts, likely: Mapping[str, Label], situation: Situation) -> bool:
     """Whether the reporter starts several processes by a command."""
     seen = situation.seen
-    alone = (DISTRIBUTED in likely and likely[DISTRIBUTED].id == "false") or seen & {"pickling", "alone"}
+    alone = (
+        (DISTRIBUTED in likely and likely[DISTRIBUTED].id == "false")
+        or seen & {"pickling", "alone"}
+        or (facts.gpu_count == 1 and facts.nodes in {None, 1})
+        or ("devices-differ" in seen and "several" not in seen)  # it names one device, and no other process
+    )
     return (
         not alone
         and facts.framework != "Ray"  # it starts its processes itself

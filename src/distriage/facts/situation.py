@@ -110,6 +110,7 @@ class Situation:
         explained: The reporter explains the cause, according to `explains`.
         seen: Needs of checks and questions that are met, from `seen_in`.
         subjects: The reporter's subjects, from `subjects_of`.
+        checkable: A check is likely to be found useful; the classifier's scores tell.
     """
 
     platform: Platform = Platform.NVIDIA
@@ -121,6 +122,7 @@ class Situation:
     explained: bool = False
     seen: frozenset[str] = frozenset()
     subjects: frozenset[str] = frozenset()
+    checkable: bool = True
 
     def at(self, means: Set[str], *, several: bool | None) -> Situation:
         """The situation, completed with labels that are sure enough to act on.

@@ -85,9 +85,17 @@ def explains(segments: Segments) -> bool:
         begins = places(starts, own)
         if any(not stands_before(_DOUBT, own, found.start()) for found in matches_at(pattern, own, begins)):
             return True
-    mechanisms = sum(word in own for word in words["mechanisms"])
-    in_code = len(set(_CODE.findall(prose)))
-    return in_code > 0 and mechanisms >= _LEAST_MECHANISMS and in_code + mechanisms >= _LEAST_TOGETHER
+    says, in_code = _mechanisms(own), len(set(_CODE.findall(prose)))
+    return in_code > 0 and says >= _LEAST_MECHANISMS and in_code + says >= _LEAST_TOGETHER
+
+
+def mechanisms(segments: Segments) -> int:
+    """How many of the words by which a reporter says how a failure comes about are there."""
+    return _mechanisms(folded(_prose(segments)))
+
+
+def _mechanisms(own: str) -> int:
+    return sum(word in own for word in _words()["mechanisms"])
 
 
 def tells_no_failure(segments: Segments) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -44,6 +45,30 @@ def explain(
             (folder / FIGURES).write_text(found.model_dump_json(indent=1) + "\n", encoding="utf-8")
             draw_faithfulness(found, folder)
     typer.echo(faithfulness_table(found))
+
+
+def worth(
+    judgements: Annotated[
+        list[Path] | None, typer.Argument(help="New judgements in the form of advice.jsonl, one file a reader.")
+    ] = None,
+    texts: Annotated[Path | None, typer.Option(help="Their reports: JSONL with id, title and body.")] = None,
+    model: ModelOption = None,
+) -> None:
+    """Fit which questions and checks are shown to readers' judgements, `training/corpus/worth.jsonl`."""
+    if bool(judgements) != bool(texts):
+        raise typer.BadParameter("expected with judgements, and only then", param_hint="--texts")
+    with needed():
+        from distriage.classifier import Classifier
+        from distriage_research.verdicts.worth import JUDGED, WEIGHTS, as_toml, fitted, judged, shares
+        from distriage_training.corpus.jsonl import read_jsonl
+
+        if judgements and texts:
+            rows = [json.dumps(row, ensure_ascii=False) for row in judged(Classifier(model), judgements, texts)]
+            with JUDGED.open("a", encoding="utf-8") as file:
+                file.writelines(f"{row}\n" for row in rows)
+        known = [row for _, row in read_jsonl(JUDGED)]
+        WEIGHTS.write_text(as_toml(fitted(known)), encoding="utf-8")
+    typer.echo(shares(known))
 
 
 def similar(config: ConfigArgument, split: SplitOption = "validation", model: ModelOption = None) -> None:
