@@ -32,15 +32,15 @@ from distriage.classifier import Classifier
 from distriage.commands.main import main
 from distriage.model.shipped import MANIFEST, default_model
 
-from support import keyword_model
+from support import keyword_model, past_issues
 from support.checkout import REPOSITORY
 from support.command_line import Command, Finished
 from support.databases import (  # noqa: F401  # fixtures
     clock,
     database_url,
-    empty_postgresql,
     empty_store,
     postgresql_server,
+    postgresql_tables,
     store,
     store_url,
 )
@@ -49,7 +49,7 @@ from support.graphs import kept_graphs  # noqa: F401  # fixture
 from support.ray_node import node  # noqa: F401  # fixture, started once
 
 settings.register_profile(
-    "distriage", derandomize=True, deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow]
+    "distriage", derandomize=True, deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("distriage")
 
@@ -300,24 +300,26 @@ def keyword_classifier(keyword_bundle: Path) -> Classifier:
 
 
 @pytest.fixture(scope="session")
-def own_labels(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def own_labels(keyword_bundle: Path, once: Once) -> Path:
     """A folder that `distriage learn` wrote with the toy model; see `past_issues.py`."""
     if importlib.util.find_spec("sklearn") is None:
         pytest.skip("needs sklearn: pip install 'distriage[learn]'")
-    from support import past_issues
-
-    return past_issues.learned_folder(tmp_path_factory.mktemp("learned"), keyword_bundle)
+    return once("learned", lambda folder: past_issues.learned_folder(folder, keyword_bundle)) / "own"
 
 
 @pytest.fixture(scope="session")
-def indexed_bundle(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def indexed_bundle(keyword_bundle: Path, once: Once) -> Path:
     """The toy model with an index of known issues; see `known_issues.py`."""
     for name in ("sklearn", "datasets"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"needs {name}: pip install 'distriage[train]'")
-    from support import known_issues
 
-    return known_issues.build(keyword_bundle, tmp_path_factory.mktemp("indexed") / "toy")
+    def build(folder: Path) -> None:
+        from support import known_issues
+
+        known_issues.build(keyword_bundle, folder / "toy")
+
+    return once("indexed", build) / "toy"
 
 
 @pytest.fixture
