@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import jsonschema
@@ -12,12 +12,12 @@ from distriage.answer.differential import with_labels
 from distriage.answer.playbooks import checks_for
 from distriage.answer.policy import WHY_SILENT
 from distriage.answer.verdict import FailedRecord, LabelProbability, Verdict, verdict_schema
-from distriage.answer.worth import fits
 from distriage.base.types import IssueReport, Mode, Silence
 from distriage.classifier import Classifier
 from distriage.reading.report import read
 
 from support.checkout import REPOSITORY
+from support.cut import set_cut
 from support.reports import make_report
 from support.verdicts import axis_verdict, make_verdict
 
@@ -149,8 +149,7 @@ def test_a_report_without_an_error_is_asked_for_it(keyword_classifier: Classifie
 def test_a_failed_installation_is_asked_for_the_version(
     shipped_classifier: Classifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    uncut = {line: replace(fit, least=0.0) for line, fit in fits().items()}
-    monkeypatch.setattr("distriage.answer.worth.fits", lambda: uncut)
+    set_cut(monkeypatch, 0.0)
     report = IssueReport(
         "cannot build", "```\nfatal error: cuda_runtime.h: No such file or directory\n```\npip install deepspeed fails"
     )

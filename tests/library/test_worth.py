@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -13,6 +12,8 @@ from distriage.base.types import AxisScores, IssueReport, Prediction
 from distriage.classifier import Classifier
 from distriage.model.taxonomy import default_taxonomy
 from distriage.reading.report import read
+
+from support.cut import set_cut
 
 TAXONOMY = default_taxonomy()
 HANG = "It stops after a while and nothing is printed. Two GPUs, python -m torch.distributed.run train.py."
@@ -64,10 +65,10 @@ def test_a_reporter_who_explains_the_failure_is_asked_less(shipped_classifier: C
 
 def test_a_line_below_its_cut_is_shown_nowhere(shipped_classifier: Classifier, monkeypatch: pytest.MonkeyPatch) -> None:
     findings = shipped_classifier.examine(IssueReport("Training hangs on two nodes", HANG))
+    set_cut(monkeypatch, 0.0)
     shown = findings.verdict()
     assert shown.missing and findings.situation.checkable
-    never = {line: replace(fit, least=1.0) for line, fit in fits().items()}
-    monkeypatch.setattr("distriage.answer.worth.fits", lambda: never)
+    set_cut(monkeypatch, 1.0)
     verdict = findings.verdict()
     assert not findings.situation.checkable
     assert verdict.missing == [] and verdict.checks == []

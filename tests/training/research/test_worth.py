@@ -28,11 +28,11 @@ def test_fitting_again_gives_the_file_of_the_wheel() -> None:
 
 
 def test_the_cut_holds_what_it_promises_on_held_out_reports() -> None:
-    for kind, wanted in ((QUESTION, 0.92), (CHECK, 0.6)):
+    for kind, wanted, unwanted in ((QUESTION, 0.92, 0.08), (CHECK, 0.6, 0.1)):
         lines = worth.Judgements(kind, known())
         shown = lines.today & (lines.held_out() >= fits()[kind].least)
         assert shown.sum() == pytest.approx(worth.STAY[kind] * lines.today.sum(), abs=1)
-        assert lines.y[shown].mean() >= wanted
+        assert lines.approved[shown].mean() >= wanted and lines.refused[shown].mean() <= unwanted
 
 
 def test_a_regression_finds_the_weights_that_made_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,15 +55,22 @@ def test_new_judgements_are_measured_and_fitted(
     readings = [
         write_lines(
             tmp_path / f"reader{number}.jsonl",
-            [{"id": TEXT["id"], "questions": [{"fact": "error", "judgement": said}], "checks": []}],
+            [
+                {
+                    "id": TEXT["id"],
+                    "questions": [{"fact": "error", "judgement": said}],
+                    "checks": [{"check": "Run it.", "judgement": found}],
+                }
+            ],
         )
-        for number, said in enumerate(("sensible", "answered"))
+        for number, (said, found) in enumerate((("sensible", "useful"), ("answered", "generic")))
     ]
     texts = write_lines(tmp_path / "texts.jsonl", [TEXT])
     done = research("worth", *readings, "--texts", texts)
     assert done.code == 0 and "| questions, all | 811 |" in done.out
     last = json.loads(mine.read_text(encoding="utf-8").splitlines()[-1])
-    assert (last["id"], last["questions"], last["checks"], last["today"]) == (TEXT["id"], [["error", 0.5]], [], True)
+    assert (last["id"], last["today"]) == (TEXT["id"], True)
+    assert (last["questions"], last["checks"]) == ([["error", 0.5]], [[0.5, 0.0]])
     assert last["measures"]["known"] == 1.0 and set(last["measures"]) <= set(worth.MEASURES)
     assert weights.read_text(encoding="utf-8").startswith("# Written by `python training/research worth`")
     assert research("worth", readings[0]).code == 2
