@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from math import prod
-from operator import itemgetter
 
 from distriage.base.texts import regex
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import Passage, any_of, first_at, matches_at, places
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_no_count, matches_at, most, places
 
-Counts = list[tuple[int, int]]  # number, and its place in the text
 NUMBER_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
 _SIGNS = "两二双三四五六七八"
 _UNITS = "一二三四五六七八九"
@@ -31,22 +29,13 @@ SIGN_NUMBER = (  # 八, 十六, 三十二; whole ones: not the end of 一百二�
     rf"(?P<v>[{_SIGNS}九十](?<![第几数百千零十{_SIGNS}一九].)(?:(?<![十两双])十)?(?:(?<=十)[{_UNITS}])?)"
 )
 FIGURES = r"\d{0,3}(?:,\d{3}){0,2}"  # behind the first one
-# Words before a number that is not a count: part of another ("0.8.5 server"), of a name ("ZeRO-3 nodes", "HTTP 500
-# server", "RTX 6000 GPUs", "Windows 10 machine"), or of a supposed machine.
-_NO_COUNT = regex(
-    r"(?:\d[.,]|第\s?|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
-    r"|more than|windows|ubuntu|debian|centos|rhel|fedora|macos|linux|server|js)[ -]|example, suppose [^\n.?]{0,80})\Z",
-    re.I,
-)
-_NO_COUNT_CHARS = 90  # at most
-
 _GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|cards?)"
 _MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
 _NAMED = rf"(?:{GPU_NAME}|\d0[5-9]0(?:D|(?i:\s?Ti))?)s?{AFTER}"
 _CARD_SIGN = "卡(?![住死顿壳了着在])"  # a card; with these it is "stuck"
 # Each pattern begins with a digit and looks back from it: `re` finds such patterns five times as fast as those that
 # begin with a lookbehind.
-_GPUS_BY = regex(  # 8x A100, 2x8 H100
+GPUS_BY = regex(  # 8x A100, 2x8 H100
     rf"(?P<v>[1-9](?<![A-Za-z0-9_.]\d){FIGURES})\s?[x×*]\s?(?:(?P<by>[1-9]\d{{0,2}})\s?[x×*]?\s?)?"
     rf"(?i:{_MAKER}|\d{{2,3}}\s?GB\s){{0,2}}(?:{_NAMED}|(?i:{_GPU}){AFTER}|RTX|GTX|TITAN)"
 )
@@ -89,15 +78,15 @@ _IN_OTHER_SCRIPTS = (
 
 COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
 # Options and fields, and a value behind them; of `--gres=gpu:a100:8` with the type between.
-_VALUE = r"(?::[a-z]\w{0,30})?[\"']?\s{0,3}[=:填]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
+_VALUE = r"(?::[a-z]\w{0,30})?[\"'\]]{0,2}\s{0,8}[=:填]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
 _PER_NODE_OPTIONS = (
     *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
-    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices"),
+    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "gpu number:", "num gpus  "),
 )
 _PER_NODE_OPTION = regex(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
 _OPTIONS = (
     *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size", "world_size", "world size"),
-    *("num_processes", "gpu count", "gpu_count", "tpu_cores=", "-tp-size", "-tp "),
+    *("num_processes", "gpu count", "gpu_count", "number of gpus:", "tpu_cores=", "-tp-size", "-tp "),
 )
 # But not the advice of Accelerate's errors, the demand of a Ray actor, the origin of a checkpoint, or a degree of 1.
 _OPTION = regex(
@@ -118,10 +107,13 @@ _NCCL_TESTS_STARTS = (
 )
 _NCCL_TESTS = regex(rf"[a-z_]{{8,20}}{COMMAND}\s(?:-g|--ngpus)\s?(?P<v>\d{{1,3}})\b")
 _DEVICE_LIST = regex(
-    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus[= ]|--include[= ][\"']?[\w.-]{1,60}:)"
-    r"(?P<list>\d{1,2}(?:,\s?\d{1,2}){1,31})(?![\w.])"
+    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus?[= ]|--devices?[= ][\"']?"
+    r"|device_ids\s?=\s?\[|--include[= ][\"']?[\w.-]{1,60}:)"
+    r"(?P<list>\d{1,2}(?:,\s?\d{1,2}){1,31}|(?<=--gpu )0(?:\s\d{1,2}){1,31})(?![\w.])"
 )
 MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
+_HOST = r"(?:[\w.-]{1,60}|<[^<>\n]{1,40}>):\d{1,3}"
+MPI_HOSTS = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-H|--hosts?)\s(?P<hosts>{_HOST}(?:,{_HOST}){{0,127}})")
 _MPI_PROCESSES = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
 # For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
 _OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
@@ -140,13 +132,16 @@ _PER_NODE_BEHIND = regex(
     re.I,
 )
 _PER_NODE_BEFORE = regex(
-    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|[台机]各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s"
+    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|[台机]各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
     r"|\b(?:each|every)\s(?:(?:node|machine|server|host)\s)?(?:with|has|having|of)\s"
     r"|(?P<with>\b(?:nodes|machines|servers|hosts)\s(?:with|have)\s)"
     r"|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
     re.I,
 )
 _PER_NODE_BEFORE_CHARS = 24  # at most
+_ONE_NODE_BEHIND = regex(
+    r"(?: \([^()\n]{1,20}\))?[ -](?!per |each |every )(?:[a-z]{3,9} )?(?:node|machine|server|system|instance)\b"
+)
 _MOST_ON_A_NODE = 16  # more are those of a cluster
 _SINGLE_GPU = regex(
     r"单[卡张]|(?<!least )(?<!than )(?<!not fit )(?<!n't fit )(?<!fit on )(?<!fit in )(?<!fit into )"
@@ -161,7 +156,7 @@ _SEVERAL_GPUS = regex(  # with one card it works, with several it does not
 )
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
-    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", *_OPTIONS, "devices", "--include", *MPI_LAUNCHERS),
+    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", *_OPTIONS, "device", "--include", *MPI_LAUNCHERS),
 )
 
 
@@ -181,7 +176,7 @@ def count_gpus(
     fewer = False
     if names_gpu or any_of(_COUNT_WORDS, words) or CARD_NUMBER.search(words):
         in_words = matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))
-        for match in (*_GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
+        for match in (*GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
             start = match.start("v")
             if part := _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start):
                 return (int(part["part"]), start), None, False  # of the machine's eight the job has four
@@ -194,9 +189,11 @@ def count_gpus(
         started = numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS)
         started += numbers_at(_DEVICES, words, ("devices",)) + numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
         lists = matches_at(
-            _DEVICE_LIST, words, places(("visible_devices", "gpus=", "gpus =", "--gpus", "--include"), words)
+            _DEVICE_LIST,
+            words,
+            places(("visible_devices", "gpus=", "gpus =", "--gpu", "--device", "device_ids", "--include"), words),
         )
-        started += [(match["list"].count(",") + 1, match.start()) for match in lists]
+        started += [(len(re.findall(r"\d+", match["list"])), match.start()) for match in lists]
         per_node += started
         processes = numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
         times = max([number for number, _ in processes], default=1)
@@ -205,7 +202,11 @@ def count_gpus(
         options += _grids(words)
         asked = most([*started, *options], 100_000)
         fewer = asked is not None and (asked[0] < said[0] if said else asked[0] == 1 and _is_one_of_several(words))
-        total += processes if processes and (on_gpus or (on_gpus is None and _OF_GPUS.search(words))) else []
+        if processes and (on_gpus or (on_gpus is None and _OF_GPUS.search(words))):
+            total += processes
+            hosts = [*matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
+            slots = {int(host.rpartition(":")[2]) for match in hosts for host in match["hosts"].split(",")}
+            per_node += [(slots.pop(), hosts[0].start())] if len(slots) == 1 else []
         total += options
         total += [
             (number_of(match), match.start())
@@ -220,8 +221,9 @@ def count_gpus(
                     counts.append((number_of(match), match.start()))
     if not any(count for count, _ in (*per_node, *total)):
         single = first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
-        if single and _PER_NODE_BEHIND.match(words, single.end()):
-            return None, (1, single.start()), True  # there are several nodes
+        if single and (_PER_NODE_BEHIND.match(words, single.end()) or _ONE_NODE_BEHIND.match(words, single.end())):
+            # "single-GPU nodes" are several
+            return None, (1, single.start()), _ONE_NODE_BEHIND.match(words, single.end()) is None
         if single and not _SEVERAL_GPUS.search(words) and not _WORKS_BEHIND.match(words, single.end()):
             return (1, single.start()), None, False
         none = first_at(_NO_GPUS, words, places(("gpus",), words))
@@ -236,12 +238,7 @@ def _is_one_of_several(words: str) -> bool:
 
 def counts_gpus(text: str) -> bool:
     """Whether a text states GPUs in words, as "on 2 GPUs"."""
-    return _GPUS.search(text) is not None or _GPUS_BY.search(text) is not None
-
-
-def most(counts: Counts, limit: int) -> tuple[int, int] | None:
-    """The largest count up to a limit, beyond which a number counts something else, and its place."""
-    return max([count for count in counts if 0 < count[0] <= limit], key=itemgetter(0), default=None)
+    return _GPUS.search(text) is not None or GPUS_BY.search(text) is not None
 
 
 def numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> Counts:
@@ -254,11 +251,6 @@ def number_of(match: re.Match[str]) -> int:
     """The value of the group `v`, in figures or in words."""
     said = match["v"].lower()
     return _NUMERALS[said] if said in _NUMERALS else int(said.replace(",", ""))
-
-
-def is_no_count(text: str, place: int) -> bool:
-    """Whether the text before a number at a place makes it part of a name or of another number."""
-    return bool(_NO_COUNT.search(text, max(0, place - _NO_COUNT_CHARS), place))
 
 
 def _grids(words: str) -> Counts:

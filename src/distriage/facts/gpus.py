@@ -19,7 +19,7 @@ GPU_NAME = (
     r"|A(?:[2456]000|[45]500)|P100|MI\d{3}[AX]?"
     rf"|RTX[ -]?PRO[ -]?\d{{4}}|RTX[ -]?A?\d{{4}}D?{_TI_SUPER}(?:[ -]Ada)?|GTX[ -]?\d{{3,4}}M?(?!\d|\.\.){_TI_SUPER}"
     r"|Titan\s?(?:RTX|Xp|V|X)|[679][089]\d0\s?XTX?"
-    r"|(?:Radeon\s(?:RX\s)?|RX\s)\d{4}(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?)?|910[ABC]\d?"
+    r"|(?:Radeon\s(?:RX\s|Pro\s)?\d{3,4}|RX\s\d{4})(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?)?|910[ABC]\d?"
     r"|TPU\s?v\d\w{0,5}|Gaudi[ -]?[23]?|Trainium[ -]?[23]?|(?-i:Max)\s1(?:55|10)0|Apple\sM\d(?:\s(?:Pro|Max|Ultra))?"
     r"|(?-i:M\d\s(?:Pro|Max|Ultra)))"
     r"|T4|L4|L20|A10G?|A30|A40|P40|M[46]0|K80|K[24]0[cmxX]?|H20(?:-3e)?)"
@@ -45,7 +45,7 @@ _STARTS = (
 _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|NVL|\d{2,3}\s?GB))*"
 _BEFORE = r"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))"
 _BEHIND = rf"(?:s?{AFTER}|(?=[xX]\d))"
-_GPU = regex(rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|(?<=[Tt]esla\s)[kmpt]\d{{1,3}}){_MEMORY}){_BEHIND}")
+_GPU = regex(rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|(?<=[Tt]esla[ -])[kmpt]\d{{1,3}}){_MEMORY}){_BEHIND}")
 _LESSER = regex(rf"{_BEFORE}(?P<v>{_LESSER_NAME}{_MEMORY}){_BEHIND}")
 # A bare number is a step, a line or a page, unless a count or a word beside it makes it a card.
 CARD_NUMBER = regex(r"[1-5](?<!\d.)0[5-9]0")
@@ -59,6 +59,11 @@ _CARD_SUFFIX = r"(?i:\s?Ti(?:\sSuper)?\b|D\b)"
 _COUNTED_CARD = regex(rf"(?P<v>{GPU_NUMBER}{_CARD_SUFFIX}?)(?![\dA-Za-z_])")
 _CARD_AFTER = r"(?=\s?(?:Ti\b|super\b|GPUs?\b|cards?\b|上|显卡|卡|\(?\d{2}\s?GB?\b))"
 _CARD = regex(rf"\b(?P<v>{GPU_NUMBER}{_CARD_SUFFIX}|{GPU_NUMBER}(?i:{_CARD_AFTER}))")
+# The line of TensorFlow's form; it may name a card that no other words make one
+_FIELD = regex(
+    r"GPU models?(?: and memory)?\s?[:=]\s{0,3}(?P<v>(?=[A-Za-z ]{0,24}\d{3,4}[A-Za-z]{0,2}\b(?!\s?[GM]i?B))"
+    r"[A-Za-z\d][\w -]{1,30}?)(?=\s?(?:\d{1,2}\s?GB?\b|[,;/(\n]|\Z))"
+)
 _SLICE = regex(r"(?<![\w.])\dg\.\d{1,3}gb(?!\w)")  # of a GPU, by NVIDIA's MIG
 # A line of `torch.utils.collect_env`, SGLang's `check_env` or `nvidia-smi -L`; the first follows its heading.
 LISTED = regex(r"(?:\n[\s>*-]{0,8}|configuration ?: ?)GPU (?P<which>\d[\d,]{0,80}): (?P<v>[^\n]{0,100})")
@@ -103,6 +108,8 @@ def gpu_model(passage: Passage, named: Sequence[int]) -> tuple[str, int] | None:
     """
     text, words = passage.text, passage.words
     found = _listed(text, words) or _first_named(text, named)
+    if found is None and (field := first_at(_FIELD, text, places(("gpu model",), words))):
+        found = field["v"].strip(), field.start("v")
     if found is None and "tpu" in words and (tpu := places(_TPU, words)):
         found = "TPU", tpu[0]
     part = _SLICE.search(words) if found and "mig" in words else None

@@ -108,6 +108,18 @@ _NO_DEVICE = (
         r"|use_cuda=(?:0|off)"
     ),
 )
+# Words for an absent thing in a form: "NCCL version: N/A", "GPU models and configuration: No CUDA". For torch's build
+# "N/A" means that it could not be imported.
+_ABSENT = regex(
+    r":[ \t]{0,20}(?:(?:n[/.]?a|none)(?: ?\([^()\n]{0,40}\))?|no (?:cuda|gpus?)|not? applicable|not used|-)"
+    r"\.?[ \t\r]{0,20}(?=\n|\Z)"
+)
+_ABSENT_LABEL = regex(
+    r"[ \t>*#.\d-]{0,12}(?P<name>cuda|nccl|nvidia driver|gpu)s?(?:/cudnn| used to build pytorch(?![ \t]{0,20}:\s?n/))?"
+    r"(?:,? ?(?:models?|types?|versions?|build|runtime|and|configuration|memory|if used|\([^()\n]{0,40}\))){0,5}"
+    r"(?:\*\*)?[ \t]{0,20}:"
+)
+_ABSENT_FACTS = {"cuda": ("cuda",), "nccl": ("nccl",), "nvidia driver": ("driver",), "gpu": ("gpu_model", "gpu_count")}
 
 
 def subjects_of(own: str, words: str) -> frozenset[str]:
@@ -148,3 +160,14 @@ def _stands(starts: tuple[str, ...], pattern: re.Pattern[str] | None, text: str)
     if pattern is None:
         return any_of(starts, text)
     return first_at(pattern, text, places(starts, text)) is not None
+
+
+def absent_things(words: str) -> set[str]:
+    """The things a form says are absent."""
+    found: set[str] = set()
+    for none in _ABSENT.finditer(words):
+        begin = words.rfind("\n", 0, none.start()) + 1
+        label = _ABSENT_LABEL.match(words, begin)
+        if label and label.end() == none.start() + 1:
+            found.update(_ABSENT_FACTS[label["name"]])
+    return found

@@ -1,11 +1,12 @@
-"""The operating system that a report names. Pure."""
+"""The operating system and the launcher that a report names. Pure."""
 
 from __future__ import annotations
 
 import re
 
 from distriage.base.texts import regex
-from distriage.facts.scanning import Passage, before_on_line, first_at, matches_at, places
+from distriage.facts.projects import projects
+from distriage.facts.scanning import Passage, any_of, before_on_line, first_at, matches_at, places
 
 _NAMED = regex(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
@@ -15,7 +16,8 @@ _NAMED = regex(
     # "sliding windows" is not a system
     r"|windows subsystem for linux|(?-i:W)indows(?!\s?/\s?(?:linux|mac))"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
-    r"|windows(?=[ -]?(?:1[01]|[78]|server)\b|\s?[^\x00-\x7f])|WSL\d?|(?<=[\s:])Win(?=1[01]\b))"
+    r"|windows(?=[ -]?(?:1[01]|[78]|server|system|machine|pc|laptop)\b|\s?[^\x00-\x7f])"
+    r"|WSL\d?|(?<=[\s:])Win(?=1[01]\b))"
     # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is not a release of Ubuntu
     r"(?:[ -]?(?:release )?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
     re.I,
@@ -71,12 +73,19 @@ _APPLE = regex(r"\A(?:OS ?X|Darwin(?![ -]?\d)|Mac(?= ?\d|\Z))\b:?", re.I)
 _A_MAC = regex(r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)")
 # An item of the reporter's own list, Python's own words and its banner, `uname -a`.
 _KERNEL = regex(
-    r"(?:(?<=[,;/] )|(?<=\n))(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z)"
+    r"(?:(?<=[,;/] )|(?<=\n))(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z| (?:container|machine|server|box)\b)"
+    r"|(?<=\()(?P<aside>linux)(?=\))"
     r"|platform\s{0,9}:\s?(?P<platform>linux|darwin-[\d.]{3,12})"
-    r"|\] on (?P<banner>linux)\b|(?P<uname>linux) [\w.-]{1,60} \d\.\d{1,2}\.\S{1,60} #\d"
+    r"|\] on (?P<banner>linux)\b|(?P<uname>linux) (?:[\w.-]{1,60} )?\d\.\d{1,2}\.\S{1,60} #\d"
 )
 _KERNEL_STARTS = ("linux", "platform", "] on linux")
+_DRIVE = regex(r"(?<=(?<![A-Za-z0-9])[A-Z]):\\{1,2}[A-Za-z][\w .-]{1,40}\\")
 _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
+_FINE_UNDER = regex(
+    r"\b(?:(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through)"
+    r"|(?P<no>not|without|instead of|rather than|not (?:use|using|via|with|by))) `?\Z"
+)  # another launcher
+_FINE_UNDER_CHARS = 24  # at most
 
 
 def system_of(passage: Passage) -> tuple[str, int] | None:
@@ -85,6 +94,12 @@ def system_of(passage: Passage) -> tuple[str, int] | None:
     if stated and stated[0].lower() not in _NOTHING:
         return stated
     return _in_prose(passage.text, passage.words) or stated
+
+
+def windows_of_paths(passage: Passage) -> tuple[str, int] | None:
+    """Windows, if a path such as C:\\Users begins with a drive; and its place."""
+    path = first_at(_DRIVE, passage.text, places((":\\",), passage.words))
+    return ("Windows", path.start()) if path else None
 
 
 def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
@@ -132,3 +147,21 @@ def _written(name: str) -> str:
     if name.lower().startswith("windows subsystem"):
         return "WSL"
     return name.capitalize() if name.startswith(("ubuntu", "debian", "windows", "fedora")) else name
+
+
+def launcher_of(text: Passage) -> tuple[str, int] | None:
+    """The launcher that a text names, and its place; one said to work for lack of another."""
+    known = projects()
+    if not any_of(known.starts_of_launchers, text.words):
+        return None
+    working = None
+    for name, launcher in known.launchers.items():
+        found = list(matches_at(launcher.expression, text.text, places(launcher.starts, text.words)))
+        starts = [one.start() for one in found]
+        fine = [_FINE_UNDER.search(text.words, max(0, start - _FINE_UNDER_CHARS), start) for start in starts]
+        meant = [start for start, one in zip(starts, fine, strict=True) if not (one and one["no"])]
+        if meant and any(one and not one["no"] for one in fine):
+            working = working or (name, meant[0])
+        elif meant:
+            return name, meant[0]
+    return working

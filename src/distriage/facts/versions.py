@@ -20,7 +20,7 @@ NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version,
 IS = r"is(?=\s)|版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
 BLANKS = r"[^\S\n]{1,80}+"  # `pip list` sets versions in a column of their own: a run of blanks counts once
 GAP = (  # each text is read in one way only
-    rf"""(?:["'`*|\n]|,(?=\sv(?:ersion|\d))|{BLANKS}|'s(?=\sversion)|versions?|ver(?:\.(?!\.))?|both|\(|info|:|=|-|v\.?|\.{{3,}}+"""
+    rf"""(?:["'`*|\n]|,(?=\sv(?:ersion|\d))|{BLANKS}|'s(?=\sversion)|versions?|ver(?:\.(?!\.))?|both|\(|info|:|=>?|@|-|v\.?|\.{{3,}}+"""
     rf"""|out\[\d{{1,4}}\]:|{IS}){{0,24}}?"""
 )
 # Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
@@ -80,7 +80,7 @@ _UNTAGGED = regex(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 _DESCRIBED = regex(r"-\d{1,5}-g[0-9a-f]{6,40},?\s{1,3}(?P<v>\d+\.\d+[\w.]{0,16}(?:-(?:dev|rc|alpha|beta)\d{0,8})?)")
 _RELEASE = regex(r"\d+(?:\.\d+)+")
 _MOST_LABELLED = 8
-_LABEL = regex(r"[:=/]|-\d|\bv\d|version|release", re.I)
+_LABEL = regex(r"[:=/]|-\d|\bv\d|\+cuda|version|release", re.I)
 
 
 class Comparison(NamedTuple):

@@ -86,7 +86,7 @@ class ReadReport:
     def product_version(self) -> str:
         """The one version that it states of the product in whose tracker it was filed, or empty."""
         facts = self.facts
-        is_of_product = facts.framework is not None and facts.framework == self.product
+        is_of_product = facts.framework is not None and projects().product_of(facts.framework) == self.product
         known = is_of_product and "framework_version" not in facts.ambiguous
         return facts.framework_version or "" if known else ""
 

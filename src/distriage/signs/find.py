@@ -39,7 +39,7 @@ def signs_of(
 def _of_versions(read: ReadReport) -> Iterator[Sign]:
     """Only of the product in whose tracker the report was filed."""
     facts = read.facts
-    if facts.framework is None or facts.framework != read.product:
+    if facts.framework is None or projects().product_of(facts.framework) != read.product:
         return
     for pair in facts.comparisons:
         if pair.fact == "framework_version" and is_regression(pair):
@@ -83,7 +83,8 @@ def gate_of(
         environment: As in a verdict.
     """
     version, product = environment.get("framework_version"), projects().tracker_of(report.id).product
-    if not releases or not isinstance(version, str) or product is None or environment.get("framework") != product:
+    framework = projects().product_of(str(environment.get("framework")))
+    if not releases or not isinstance(version, str) or product is None or framework != product:
         return None
     from distriage.signs.gate import gate  # only where releases are known
 
