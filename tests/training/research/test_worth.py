@@ -73,4 +73,9 @@ def test_new_judgements_are_measured_and_fitted(
     assert (last["questions"], last["checks"]) == ([["error", 0.5]], [[0.5, 0.0]])
     assert last["measures"]["known"] == 1.0 and set(last["measures"]) <= set(worth.MEASURES)
     assert weights.read_text(encoding="utf-8").startswith("# Written by `python training/research worth`")
-    assert research("worth", readings[0]).code == 2
+    assert "no text" in research("worth", readings[0]).err
+
+    again = write_lines(tmp_path / "again.jsonl", [{**TEXT, "title": "It hangs"}])
+    assert research("worth", "--texts", again).code == 0
+    other = json.loads(mine.read_text(encoding="utf-8").splitlines()[-1])
+    assert other["id"] == TEXT["id"] and "known" not in other["measures"]

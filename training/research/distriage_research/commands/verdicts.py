@@ -51,22 +51,35 @@ def worth(
     judgements: Annotated[
         list[Path] | None, typer.Argument(help="New judgements in the form of advice.jsonl, one file a reader.")
     ] = None,
-    texts: Annotated[Path | None, typer.Option(help="Their reports: JSONL with id, title and body.")] = None,
+    texts: Annotated[
+        list[Path] | None, typer.Option(help="Reports, JSONL with id, title and body: all that are here are measured.")
+    ] = None,
     model: ModelOption = None,
 ) -> None:
     """Fit which questions and checks are shown to readers' judgements, `training/corpus/worth.jsonl`."""
-    if bool(judgements) != bool(texts):
-        raise typer.BadParameter("expected with judgements, and only then", param_hint="--texts")
     with needed():
         from distriage.classifier import Classifier
-        from distriage_research.verdicts.worth import JUDGED, WEIGHTS, as_toml, fitted, judged, shares
+        from distriage_research.verdicts.worth import (
+            JUDGED,
+            WEIGHTS,
+            as_toml,
+            fitted,
+            judged,
+            measured,
+            reports_of,
+            shares,
+        )
         from distriage_training.corpus.jsonl import read_jsonl
 
-        if judgements and texts:
-            rows = [json.dumps(row, ensure_ascii=False) for row in judged(Classifier(model), judgements, texts)]
-            with JUDGED.open("a", encoding="utf-8") as file:
-                file.writelines(f"{row}\n" for row in rows)
         known = [row for _, row in read_jsonl(JUDGED)]
+        if judgements or texts:
+            classifier, reports = Classifier(model), reports_of(texts or [])
+            for row in known:
+                if row["id"] in reports:  # another model, or another code, measures it otherwise
+                    row["measures"] = measured(classifier, reports[row["id"]])
+            known += judged(classifier, judgements or [], reports)
+            lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in known)
+            JUDGED.write_text("".join(lines), encoding="utf-8")
         WEIGHTS.write_text(as_toml(fitted(known)), encoding="utf-8")
     typer.echo(shares(known))
 

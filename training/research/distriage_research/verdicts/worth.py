@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.answer.worth import CHECK, QUESTION, Fit, measures
+from distriage.base.errors import CorpusError
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage_training.corpus.jsonl import read_jsonl
@@ -44,15 +45,16 @@ _MEASURED_DIGITS: Final = 3
 _SHOWN: Final = (0.1, 0.2, 0.25, 0.3, 0.4, 0.6, 1)  # shares of the likeliest lines, in the table
 
 
-def judged(classifier: Classifier, judgements: Iterable[Path], texts: Path) -> Iterator[dict[str, Any]]:
+def judged(
+    classifier: Classifier, judgements: Iterable[Path], reports: Mapping[str, IssueReport]
+) -> Iterator[dict[str, Any]]:
     """Rows of `worth.jsonl`: the measures of each judged report, and how readers found its lines: of a question
     the share that calls it sensible, of a check the shares that call it useful and absurd.
 
     Args:
         judgements: Files in the form of `advice.jsonl`, a reader each.
-        texts: The reports: id, title and body.
+        reports: By id; one that is judged and not here raises CorpusError.
     """
-    reports = {row["id"]: IssueReport(row["title"], row["body"], row["id"]) for _, row in read_jsonl(texts)}
     readings: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for path in judgements:
         for _, row in read_jsonl(path):
@@ -60,16 +62,29 @@ def judged(classifier: Classifier, judgements: Iterable[Path], texts: Path) -> I
     for place, rows in readings.items():
         questions, checks = (list(zip(*(row[lines] for row in rows), strict=True)) for lines in ("questions", "checks"))
         if questions or checks:
-            findings = classifier.examine(reports[place])
-            found = measures(findings.read, findings.prediction, classifier.bundle.taxonomy)
-            told = {name: round(found.get(name, 0.0), _MEASURED_DIGITS) for name in MEASURES}
+            if place not in reports:
+                raise CorpusError(f"{place}: judged, but no text; expected one in a file of --texts")
             yield {
                 "id": place,
                 "today": True,
-                "measures": {name: value for name, value in told.items() if value},
+                "measures": measured(classifier, reports[place]),
                 "questions": [[line[0]["fact"], _share(line, "sensible")] for line in questions],
                 "checks": [[_share(line, "useful"), _share(line, "absurd")] for line in checks],
             }
+
+
+def reports_of(texts: Iterable[Path]) -> dict[str, IssueReport]:
+    """The reports of some files, by id."""
+    rows = (row for path in texts for _, row in read_jsonl(path))
+    return {row["id"]: IssueReport(row["title"], row["body"], row["id"]) for row in rows}
+
+
+def measured(classifier: Classifier, report: IssueReport) -> dict[str, float]:
+    """The measures of a report that are not 0."""
+    findings = classifier.examine(report)
+    found = measures(findings.read, findings.prediction, classifier.bundle.taxonomy)
+    told = {name: round(found.get(name, 0.0), _MEASURED_DIGITS) for name in MEASURES}
+    return {name: value for name, value in told.items() if value}
 
 
 def _share(line: Sequence[Mapping[str, str]], word: str) -> float:
