@@ -70,7 +70,7 @@ def missing_facts(
     means = symptom.means if symptom is not None else frozenset()
     seen = situation.seen
     hangs = "hang" in means and not ("no-hang" in seen and seen & {"alone", "ends-itself"})
-    stated = facts.stated().keys() | situation.stated
+    stated = facts.stated().keys() | facts.ambiguous.keys() | situation.stated
     if segments.of(Kind.COMMAND):
         stated |= {"launcher"}
     told = not thin and (situation.explained or "unscheduled" in seen)  # the decisive facts are there

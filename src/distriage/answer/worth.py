@@ -56,7 +56,7 @@ def measures(read: ReadReport, prediction: Prediction, taxonomy: Taxonomy) -> di
         "explained": float(read.situation.explained),
         "errors": math.log1p(len(read.input.errors)),
         "known": float(read.facts.framework in projects().all),
-        "version": float("framework_version" in read.facts.stated()),
+        "version": float("framework_version" in {*read.facts.stated(), *read.facts.ambiguous}),
     }
     for axis, scores in prediction.scores.items():
         likeliest = min(max(scores.ranked()[0][1], _LEAST_DOUBT), 1 - _LEAST_DOUBT)

@@ -39,8 +39,8 @@ GPUS_BY = regex(  # 8x A100, 2x8 H100
     rf"(?P<v>[1-9](?<![A-Za-z0-9_.]\d){FIGURES})\s?[x×*]\s?(?:(?P<by>[1-9]\d{{0,2}})\s?[x×*]?\s?)?"
     rf"(?i:{_MAKER}|\d{{2,3}}\s?GB\s){{0,2}}(?:{_NAMED}|(?i:{_GPU}){AFTER}|RTX|GTX|TITAN)"
 )
-_GPUS = regex(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Llama-3 GPU", "A800 80 GPU cards"
-    r"(?P<v>[1-9](?<![A-Za-z0-9_.*]\d)(?<![A-Za-z]-\d)(?<![A-Za-z0-9]:\d)(?!(?<=[AHVahv]\d00\s\d)[024]\s)"
+_GPUS = regex(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Llama-3 GPU", "1-4 GPUs", "A800 80 GPU cards"
+    r"(?P<v>[1-9](?<![A-Za-z0-9_.*]\d)(?<![A-Za-z0-9]-\d)(?<![A-Za-z0-9]:\d)(?<!Vega\s\d)(?!(?<=[AHVahv]\d00\s\d)[024]\s)"
     rf"{FIGURES})(?<!{GPU_NUMBER})(?<!20[12]\d)(?=[ -]?[A-Za-z\d卡-])"
     rf"(?:[ -]?(?i:{_MAKER}|(?:rtx|gtx|[abhv]\d00|\d0[5-9]0|a6000|logical|physical|-)\s){{0,3}}(?i:\d{{2,3}}\s?GB\s)?"
     rf"(?:(?i:{_GPU})|{_CARD_SIGN}){AFTER}(?!=)| (?=[A-Za-z])(?i:{_MAKER}){{0,2}}(?:{_NAMED}|RTX|GTX))"
@@ -85,7 +85,7 @@ _PER_NODE_OPTIONS = (
 )
 _PER_NODE_OPTION = regex(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
 _OPTIONS = (
-    *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size", "world_size", "world size"),
+    *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size"),
     *("num_processes", "gpu count", "gpu_count", "number of gpus:", "tpu_cores=", "-tp-size", "-tp "),
 )
 # But not the advice of Accelerate's errors, the demand of a Ray actor, the origin of a checkpoint, or a degree of 1.
@@ -150,10 +150,6 @@ _SINGLE_GPU = regex(
 )
 _SEVERAL_SAID = regex(r"(?<![\w-])gpus\b(?!\s?[=:])|multi[- ]?gpu")
 _ONE_VISIBLE = regex(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\d])")
-_WORKS_BEHIND = regex(r"[^\n.;]{0,40}?\b(?:was|ran) (?:fine|ok|good)\b")  # and the others do not
-_SEVERAL_GPUS = regex(  # with one card it works, with several it does not
-    r"gpus\b|multi[- ]?gpu|[多几]卡|another gpu|\b[2-9]\d{0,3} (?:\(also|workers\b|ranks\b|processes\b)"
-)
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
     *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", *_OPTIONS, "device", "--include", *MPI_LAUNCHERS),
@@ -195,7 +191,8 @@ def count_gpus(
         )
         started += [(len(re.findall(r"\d+", match["list"])), match.start()) for match in lists]
         per_node += started
-        processes = numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
+        elastic = "--max-np" in words  # their number changes
+        processes = [] if elastic else numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
         times = max([number for number, _ in processes], default=1)
         options = numbers_at(_OPTION, words, _OPTIONS)
         options += [(n * times, place) for n, place in numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)]
@@ -224,8 +221,6 @@ def count_gpus(
         if single and (_PER_NODE_BEHIND.match(words, single.end()) or _ONE_NODE_BEHIND.match(words, single.end())):
             # "single-GPU nodes" are several
             return None, (1, single.start()), _ONE_NODE_BEHIND.match(words, single.end()) is None
-        if single and not _SEVERAL_GPUS.search(words) and not _WORKS_BEHIND.match(words, single.end()):
-            return (1, single.start()), None, False
         none = first_at(_NO_GPUS, words, places(("gpus",), words))
         return ((0, none.start()) if none else None), None, False
     return most(total, 100_000), most(per_node, 100), fewer

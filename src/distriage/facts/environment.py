@@ -93,12 +93,11 @@ class EnvironmentFacts:
     comparisons: Sequence[Comparison] = field(default=(), compare=False)
 
     def stated(self) -> dict[str, str | int]:
-        """Stated facts by name, for display: each release of an ambiguous fact, "none" for an absent one."""
+        """Stated facts by name, for display: no ambiguous ones, of which one release often works; "none" for an absent
+        one.
+        """
         named = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _ABOUT}
-        shown = {
-            **dict.fromkeys(self.absent, "none"),
-            **{fact: _either(found) for fact, found in self.ambiguous.items()},
-        }
+        shown = {**dict.fromkeys(self.absent, "none"), **dict.fromkeys(self.ambiguous)}
         stated = {fact: value for fact, one in named.items() if isinstance(value := shown.get(fact, one), (str, int))}
         return {**stated, **self.others}
 
@@ -287,7 +286,3 @@ def _is_on_cpu(own: Passage, stated: Passage, output: Passage, torch: Versions) 
 
 def _placed(fact: str, found: tuple[_Value, int] | None, text: Passage) -> dict[str, tuple[_Value, Source]]:
     return {} if found is None else {fact: (found[0], text.source(found[1]))}
-
-
-def _either(versions: Sequence[str]) -> str:
-    return " or ".join(versions if len(versions) < 4 else [*versions[:2], "others"])

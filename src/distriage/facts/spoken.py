@@ -97,7 +97,7 @@ _HEADING = (
 _NO_DEVICE = (
     (
         *("gpu", "cuda", "use_cuda", "available", "0/0 gpus", "registered devices", "no ", "without ", "cpu"),
-        "tensorflow-cpu",
+        *("tensorflow-cpu", "ddp_cpu"),
     ),
     regex(
         rf"(?:gpus?|cuda)(?: is)? available[ \t]?:{_NONE}|gpus?{_HEADING}{_NONE}"
@@ -105,7 +105,7 @@ _NO_DEVICE = (
         r"|gpus[\"']?[ \t]?[:=][ \t]?0(?![\w.,])|(?<!\d)0/0 gpus|registered devices: \[cpu"
         r"|(?<!\w)no (?:cuda[ -](?:capable )?devices?|gpus?(?! (?:memory|util|usage|error|kernel|p2p)))"
         r"|without (?:a |any )?gpus?\b|(?<!\w)cpu[- ]?only|tensorflow-cpu|cuda used to build pytorch: none"
-        r"|use_cuda=(?:0|off)"
+        r"|use_cuda=(?:0|off)|(?<!\w)ddp_cpu(?!\w)"
     ),
 )
 # Words for an absent thing in a form: "NCCL version: N/A", "GPU models and configuration: No CUDA". For torch's build
