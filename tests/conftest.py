@@ -32,15 +32,15 @@ from distriage.classifier import Classifier
 from distriage.commands.main import main
 from distriage.model.shipped import MANIFEST, default_model
 
-from support import keyword_model
+from support import keyword_model, past_issues
 from support.checkout import REPOSITORY
 from support.command_line import Command, Finished
 from support.databases import (  # noqa: F401  # fixtures
     clock,
     database_url,
-    empty_postgresql,
     empty_store,
     postgresql_server,
+    postgresql_tables,
     store,
     store_url,
 )
@@ -49,7 +49,7 @@ from support.graphs import kept_graphs  # noqa: F401  # fixture
 from support.ray_node import node  # noqa: F401  # fixture, started once
 
 settings.register_profile(
-    "distriage", derandomize=True, deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow]
+    "distriage", derandomize=True, deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("distriage")
 
@@ -57,12 +57,13 @@ WAITING_WORKERS = 2
 # What takes minutes comes first, or one process would work on it at the end while the others have nothing to do.
 LONGEST_FIRST = (
     *("test_container", "test_crash", "test_studies", "test_bench", "test_train", "test_install", "test_whole_path"),
-    *("test_export", "test_other_encoders", "test_queue_browser", "test_training_commands", "test_cluster"),
+    *("test_export", "test_other_encoders", "browser", "test_training_commands", "test_cluster"),
     *("test_release", "test_rolling_restart", "test_export_bundle", "test_equal", "test_github_requests"),
 )
-SERVERS = {  # file -> a server that it shares with others, since each start takes seconds
+SERVERS = {  # file or folder -> a server or browser that it shares with others, since each start takes seconds
     **dict.fromkeys(("test_github_requests", "test_github_suggestions"), "Prism"),
     **dict.fromkeys(("test_cluster", "test_equal"), "Ray"),
+    "browser": "Chromium",
 }
 THEN = ("container", "slow", "browser")  # markers
 Once = Callable[[str, Callable[[Path], object]], Path]
@@ -74,12 +75,17 @@ MARKS = {  # fixture -> marker
 }
 
 
+def _names(file: Path) -> tuple[str, str]:
+    """A test file's own and its folder's, as they stand in the tables above."""
+    return file.stem, file.parent.name
+
+
 class ByServer(LoadFileScheduling):
     """A file's tests go to one worker, and so do those of files that need the same server."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        return SERVERS.get(Path(file).stem, file)
+        return next((SERVERS[name] for name in _names(Path(file)) if name in SERVERS), file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer:
@@ -101,7 +107,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ranks: dict[Path, int] = {}
     for item in items:
         rank = min((place for place, name in enumerate(THEN, 100) if item.get_closest_marker(name)), default=200)
-        ranks[item.path] = min(named.get(item.path.stem, rank), ranks.get(item.path, 200))
+        rank = next((named[name] for name in _names(item.path) if name in named), rank)
+        ranks[item.path] = min(rank, ranks.get(item.path, 200))
     items.sort(key=lambda item: ranks[item.path])
 
 
@@ -300,24 +307,26 @@ def keyword_classifier(keyword_bundle: Path) -> Classifier:
 
 
 @pytest.fixture(scope="session")
-def own_labels(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def own_labels(keyword_bundle: Path, once: Once) -> Path:
     """A folder that `distriage learn` wrote with the toy model; see `past_issues.py`."""
     if importlib.util.find_spec("sklearn") is None:
         pytest.skip("needs sklearn: pip install 'distriage[learn]'")
-    from support import past_issues
-
-    return past_issues.learned_folder(tmp_path_factory.mktemp("learned"), keyword_bundle)
+    return once("learned", lambda folder: past_issues.learned_folder(folder, keyword_bundle)) / "own"
 
 
 @pytest.fixture(scope="session")
-def indexed_bundle(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def indexed_bundle(keyword_bundle: Path, once: Once) -> Path:
     """The toy model with an index of known issues; see `known_issues.py`."""
     for name in ("sklearn", "datasets"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"needs {name}: pip install 'distriage[train]'")
-    from support import known_issues
 
-    return known_issues.build(keyword_bundle, tmp_path_factory.mktemp("indexed") / "toy")
+    def build(folder: Path) -> None:
+        from support import known_issues
+
+        known_issues.build(keyword_bundle, folder / "toy")
+
+    return once("indexed", build) / "toy"
 
 
 @pytest.fixture

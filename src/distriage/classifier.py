@@ -107,7 +107,7 @@ class Classifier:
         """
         path = find_bundle(model)
         graph = graph or LoadingGraph(path / GRAPH, threads)  # loads while the rest is read
-        self.bundle = Bundle(path, graph=False)
+        self.bundle = Bundle(path, whole=False)
         vocabulary = path / "tokenizer.json"
         try:
             self._tokenizer = Tokenizer.from_file(str(vocabulary))
@@ -115,7 +115,7 @@ class Classifier:
             raise BundleError(f"{vocabulary}: tokenizers cannot load it: {error}") from None
         self._tokenizer.enable_truncation(self.bundle.manifest.max_tokens)
         self._tokenizer.no_padding()
-        self.bundle.verify_graph(graph.sha256)  # damage comes first, before any other fault
+        self.bundle.verify(GRAPH, graph.sha256)  # damage comes first, before any other fault
         self._session = graph.session()
         self._check_outputs(graph.file)
         self._outputs = [*self.bundle.manifest.axes, *VECTORS]

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from distriage.base.errors import BundleError
 from distriage.classifier import VECTORS, Classifier
 from distriage.model.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
-from distriage.model.shipped import MANIFEST, default_model, find_bundle
+from distriage.model.graph import LoadingGraph, open_session
+from distriage.model.shipped import GRAPH, MANIFEST, MAPPED, default_model, find_bundle
 from distriage.model.taxonomy import default_taxonomy
 from distriage.recipe.text import RECIPE_VERSION
 
@@ -28,8 +30,8 @@ def test_the_exported_bundle_loads(tiny_bundle: Path) -> None:
     bundle = Bundle(tiny_bundle)
     assert bundle.manifest.name == "tiny"
     assert bundle.taxonomy == default_taxonomy()
-    assert set(bundle.manifest.files) == {*REQUIRED_FILES, INDEX, TRAINED_ON}
-    assert {path.name for path in tiny_bundle.iterdir()} == {MANIFEST, *REQUIRED_FILES, INDEX, TRAINED_ON}
+    assert set(bundle.manifest.files) == {*REQUIRED_FILES, MAPPED, INDEX, TRAINED_ON}
+    assert {path.name for path in tiny_bundle.iterdir()} == {MANIFEST, *REQUIRED_FILES, MAPPED, INDEX, TRAINED_ON}
     assert bundle.manifest.provenance.records["train"] == 96
 
 
@@ -215,6 +217,44 @@ def test_a_sealed_file_that_its_library_cannot_load_is_named(toy_copy: Path, nam
     assert str(refused.value).startswith(f"{toy_copy / name}: {library} cannot load it: ") and "\n" not in str(
         refused.value
     )
+
+
+def test_a_graph_whose_weights_are_mapped_answers_to_the_same_bit(shipped_bundle: Path, tmp_path: Path) -> None:
+    """In a folder of its own, through a link to the folder, and, where onnxruntime does not follow, through links to
+    the files.
+    """
+    linked, of_links = tmp_path / "linked", tmp_path / "links"
+    linked.symlink_to(shipped_bundle)
+    of_links.mkdir()
+    for file in (GRAPH, MAPPED):
+        (of_links / file).symlink_to(shipped_bundle / file)
+    feeds = {
+        "input_ids": np.arange(100, 160)[None],
+        "feature_ids": np.arange(0, 100_000, 1000)[None],
+        "feature_counts": np.ones((1, 100), np.float32),
+    }
+    whole = open_session(shipped_bundle / GRAPH, 1).run(None, feeds)
+    for folder, name in ((shipped_bundle, MAPPED), (linked, MAPPED), (of_links, GRAPH)):
+        loading = LoadingGraph(folder / GRAPH, 1)
+        assert loading.loaded.name == name and len(loading.sha256()) == 64
+        for found, expected in zip(loading.session().run(None, feeds), whole, strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_a_mapped_graph_that_the_manifest_does_not_list_is_named(toy_copy: Path) -> None:
+    (toy_copy / MAPPED).write_bytes(b"of another model")
+    with pytest.raises(BundleError) as refused:
+        Bundle(toy_copy)
+    assert str(refused.value) == f"{toy_copy / MAPPED}: bundle.json does not list it: perhaps of another model"
+
+
+def test_an_index_is_verified_by_who_reads_it(tiny_copy: Path) -> None:
+    rewrite(tiny_copy / INDEX, (tiny_copy / INDEX).read_bytes()[:-1])
+    with pytest.raises(BundleError, match=rf"{INDEX}: .* truncated or swapped"):
+        Bundle(tiny_copy)
+    classifier = Classifier(tiny_copy)
+    with pytest.raises(BundleError, match=rf"{INDEX}: .* truncated or swapped"):
+        _ = classifier.similar
 
 
 def test_a_model_is_found_by_its_folder_and_by_its_name(tiny_bundle: Path) -> None:

@@ -14,7 +14,13 @@ from distriage.model.bundle import Bundle
 from distriage.model.taxonomy import default_taxonomy
 from distriage.reading.report import read
 
+from support.cut import set_cut
 from support.reports import make_report
+
+
+@pytest.fixture(autouse=True)
+def _all_lines_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_cut(monkeypatch, 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -300,11 +300,11 @@ def test_what_is_not_there_is_not_seen(text: str, absent: str) -> None:
     ],
 )
 def test_hostile_text_takes_linear_time(piece: str) -> None:
-    text = piece * (200_000 // len(piece))
+    text = piece * (65_536 // len(piece))  # as much as GitHub stores
     for title, body in (("x", text), (text, "x")):
         segments = split(title, body)
         start = time.process_time()
         seen_in(EnvironmentFacts("Ray"), segments, "nvidia", None, frozenset(), no_device=False)
         explains(segments)
         tells_no_failure(segments)
-        assert time.process_time() - start < 1
+        assert time.process_time() - start < 0.3

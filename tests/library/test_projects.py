@@ -35,7 +35,7 @@ def test_each_entry_names_others_of_the_list_and_devices_that_there_are() -> Non
         assert {*project.on, project.part_of or project.name} <= projects().all.keys(), project.name
         assert project.platform in {None, *Platform}, project.name
         assert all(launcher.expression and launcher.starts for launcher in project.launchers.values())
-        assert all(stamp.count("{}") == 1 for stamp in project.stamps), project.name
+        assert all(stamp.starts and "v" in stamp.expression.groupindex for stamp in project.stamps), project.name
 
 
 @pytest.mark.parametrize("old", ["microsoft/DeepSpeed", "PyTorchLightning/pytorch-lightning", "NVIDIA/NeMo"])
@@ -50,7 +50,7 @@ def test_a_framework_that_is_added_is_seen_everywhere(monkeypatch: pytest.Monkey
     assert example is not None
     listed = resources.files("distriage.facts").joinpath("frameworks.toml").read_text(encoding="utf-8")
     more = read_projects(f"{listed}\n{example[1]}")
-    for module in ("environment", "frameworks", "projects", "situation", "needs"):
+    for module in ("environment", "frameworks", "projects", "situation", "systems", "needs"):
         monkeypatch.setattr(f"distriage.facts.{module}.projects", lambda: more)
     monkeypatch.setattr("distriage.answer.questions.projects", lambda: more)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from distriage.answer.questions import missing_facts
@@ -54,6 +56,23 @@ def test_a_symptom_asks_for_what_decides_its_next_step(labels: dict[str, str], f
 @pytest.mark.parametrize("symptom", ["setup-hang", "low-throughput", "process-group-init-failure"])
 def test_a_single_process_is_not_asked_for_others(symptom: str) -> None:
     assert "launcher" not in asked(symptom=symptom, distributed="false")
+
+
+@pytest.mark.parametrize(
+    ("facts", "seen", "is_asked"),
+    [
+        ({}, ("devices-differ",), False),  # "on a single GPU", and no word of another process
+        ({}, ("devices-differ", "several"), True),
+        ({"gpu_count": 1}, ("several",), False),
+        ({"gpu_count": 1, "nodes": 2}, ("several",), True),
+        ({"gpu_count": 8, "nodes": 1}, ("several",), True),
+    ],
+)
+def test_who_runs_one_device_is_not_asked_how_processes_are_launched(
+    facts: dict[str, int], seen: tuple[str, ...], is_asked: bool
+) -> None:
+    situation = replace(SPOKEN_OF, seen=frozenset(seen))
+    assert ("launcher" in asked(EnvironmentFacts("vLLM", **facts), situation, symptom="launch-failure")) == is_asked
 
 
 def test_a_project_is_asked_for_its_version_by_its_name_if_it_is_known_to_have_any() -> None:

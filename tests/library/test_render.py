@@ -7,7 +7,9 @@ import pytest
 from rich.console import Console
 
 from distriage.answer.playbooks import playbook_of
-from distriage.answer.render import print_verdict
+from distriage.answer.render import plain
+from distriage.answer.render import shown as shown_parts
+from distriage.answer.screen import print_verdict
 from distriage.answer.verdict import AxisVerdict, EvidenceLine, LabelProbability, MissingFact, Verdict
 from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
@@ -257,11 +259,22 @@ def test_a_narrow_terminal_shows_every_label_in_full(width: int) -> None:
 
 
 def test_a_pipe_gets_lines_that_are_neither_cut_nor_padded() -> None:
-    out = io.StringIO()
-    print_verdict(Console(file=out, width=10_000, highlight=False), longest_verdict(), default_taxonomy())
-    lines = out.getvalue().splitlines()
+    lines = list(plain(shown_parts(longest_verdict(), default_taxonomy())))
     assert all(line == line.rstrip() and "…" not in line for line in lines)
     assert any(max(default_taxonomy().axes["symptom"].label_ids, key=len) in line for line in lines)
+
+
+def test_a_pipe_gets_the_lines_of_a_terminal_of_any_width() -> None:
+    kind = axis_verdict(evidence=[EvidenceLine(line=HOSTILE, weight=1.0), EvidenceLine(line="卡住", weight=-12.5)])
+    similar = [{"id": "a/b#1", "url": "https://x.y", "title": "卡", "note": "n", "labels": {}, "similarity": 0.5}]
+    own = [
+        {"label": "one", "probability": 0.9, "applied": True},
+        {"label": "two", "probability": 0.4, "applied": False},
+    ]
+    more = {"similar": similar, "own": own, "missing": [MissingFact(fact="x", question="Which?")], "title": "卡" * 90}
+    for verdict in (longest_verdict(), a_verdict({"kind": kind}, **more), a_verdict(in_domain=False, title="")):
+        taxonomy = default_taxonomy()
+        assert list(plain(shown_parts(verdict, taxonomy))) == shown(verdict, taxonomy, width=10_000).splitlines()
 
 
 def test_what_is_outside_the_domain_is_said_in_words_and_only_its_kind_shown() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from distriage.answer.render import print_verdict
+from distriage.answer.screen import print_verdict
 from distriage.answer.verdict import Verdict
 from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier

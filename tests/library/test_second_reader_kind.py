@@ -43,7 +43,8 @@ def first(kind: str = "question", p: float = 0.6, outcome: str = "suggest") -> V
 def asked(kind: str, p: float, outcome: str) -> tuple[str, ...] | None:
     verdict = first(kind, p, outcome)
     findings: Any = SimpleNamespace(
-        read=SimpleNamespace(is_thin=False, input=SimpleNamespace(text="It waits."), situation=ORDINARY),
+        read=SimpleNamespace(is_thin=False, input=SimpleNamespace(text="It waits.")),
+        situation=ORDINARY,
         prediction=prediction(kind, p),
         bundle=SimpleNamespace(taxonomy=TAXONOMY),
         similar=(),

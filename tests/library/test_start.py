@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +14,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+import distriage
 from distriage.base.shapes import UnusualError, shaped
+from distriage.base.texts import regex
 from distriage.base.validation import Strict, adapter, field
 from distriage.commands import classify as face
 from distriage.commands.app import build_app
@@ -20,17 +25,20 @@ from distriage.model.bundle import Manifest
 from distriage.model.shipped import MANIFEST, find_bundle
 
 
-def test_a_plain_call_loads_neither_typer_nor_pydantic(tmp_path: Path) -> None:
+def test_a_plain_call_loads_no_package_that_it_does_not_need(tmp_path: Path) -> None:
     report = tmp_path / "report.md"
     report.write_text("NCCL timeout\n\nAll ranks wait in all_reduce. torch 2.3.1, CUDA 12.1\n", encoding="utf-8")
     code = (
         "import atexit, sys\n"
         "from distriage.commands.main import main\n"
-        "loaded = lambda: {'typer', 'pydantic', 'importlib.metadata', 'httpx'} & set(sys.modules)\n"
+        "heavy = {'typer', 'pydantic', 'rich', 'httpx', 'logging', 'importlib.metadata', 'importlib.resources'}\n"
+        "loaded = lambda: heavy & set(sys.modules)\n"
         "atexit.register(lambda: sys.stderr.write(' '.join(loaded())))\n"
         "main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, "classify", report], capture_output=True, text=True, check=True)
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    command = [sys.executable, "-c", code, "classify", report]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert "NCCL timeout" in done.stdout
     assert done.stderr == ""
 
@@ -114,3 +122,33 @@ def test_what_has_another_shape_is_refused_by_pydantic_or_converted() -> None:
 def test_the_shipped_bundle_has_the_usual_shape() -> None:
     data = json.loads((find_bundle() / MANIFEST).read_bytes())
     assert shaped(Manifest, data) == adapter(Manifest).validate_python(data)
+
+
+def test_each_pattern_of_the_library_compiles() -> None:
+    """They are compiled at their first use, so that a mistake would wait for it."""
+    library = Path(distriage.__file__).parent
+    modules = [
+        ".".join(["distriage", *file.relative_to(library).with_suffix("").parts])
+        for file in library.rglob("*.py")
+        if " = regex(" in file.read_text(encoding="utf-8")
+    ]
+    code = (
+        "import importlib, re, sys\n"
+        "from distriage.base import texts\n"
+        "texts.regex = re.compile\n"
+        "for name in sys.argv[1:]:\n"
+        "    importlib.import_module(name)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, *modules], check=True)
+    assert len(modules) > 30
+
+
+def test_a_pattern_is_compiled_when_it_is_first_used() -> None:
+    pattern = regex(r"(?P<rank>rank)\d+", re.I)
+    copy = pickle.loads(pickle.dumps(pattern))
+    assert "search" not in vars(pattern)
+    for one in (pattern, copy, pickle.loads(pickle.dumps(copy))):
+        assert [found["rank"] for found in one.finditer("Rank7 rank8")] == ["Rank", "rank"]
+        assert one.groups == 1 and "search" in vars(one)
+    with pytest.raises(re.error):
+        regex("(").search("")

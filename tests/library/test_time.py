@@ -32,7 +32,8 @@ def test_a_pattern_that_backtracks_is_seen(monkeypatch: pytest.MonkeyPatch) -> N
     assert not in_time(partial(re.match, "(?:a+)+$"), "a" * 40 + "b")
 
 
-CHARACTERS = MAX_INPUT_CHARS  # where time that grows with the square of the length is furthest beyond its limit
+# More than GitHub stores; time that grows with the square of the length is far beyond its limit there.
+CHARACTERS = MAX_INPUT_CHARS // 2
 LINE_BREAKS = ["\n", ">\n", "- \n", "```\n", "|  |\n", "\r\n", "* * *\n", "#\n\n"]
 
 
@@ -182,7 +183,7 @@ def answer(body: str) -> None:
     Findings(BUNDLE, known, PREDICTION).verdict()
 
 
-BUNDLE = Bundle(find_bundle(None), graph=False)  # nothing here runs it
+BUNDLE = Bundle(find_bundle(None), whole=False)  # nothing here runs it
 PREDICTION = Prediction(
     BUNDLE.manifest.name,
     {
@@ -220,7 +221,7 @@ def hostile(draw: st.DrawFn) -> tuple[str, int]:
 
 @pytest.mark.slow
 @given(hostile())
-@settings(max_examples=int(os.environ.get("HOSTILE_INPUTS", "30")))
+@settings(max_examples=int(os.environ.get("HOSTILE_INPUTS", "20")))
 def test_hostile_reports_take_linear_time(drawn: tuple[str, int]) -> None:
     """`HOSTILE_INPUTS=2000` is the whole measurement; every run draws the same inputs."""
     line, length = drawn

@@ -17,6 +17,7 @@ from distriage.classifier import Classifier
 from distriage.reading.report import read
 
 from support.checkout import REPOSITORY
+from support.cut import set_cut
 from support.reports import make_report
 from support.verdicts import axis_verdict, make_verdict
 
@@ -145,7 +146,10 @@ def test_a_report_without_an_error_is_asked_for_it(keyword_classifier: Classifie
     assert "error" not in {item.fact for item in verdict_of(keyword_classifier, shown).missing}
 
 
-def test_a_failed_installation_is_asked_for_the_version(shipped_classifier: Classifier) -> None:
+def test_a_failed_installation_is_asked_for_the_version(
+    shipped_classifier: Classifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_cut(monkeypatch, 0.0)
     report = IssueReport(
         "cannot build", "```\nfatal error: cuda_runtime.h: No such file or directory\n```\npip install deepspeed fails"
     )

@@ -10,7 +10,9 @@ from distriage.facts.projects import projects
 
 @pytest.mark.parametrize("name", list(projects().names))
 def test_every_framework_is_known_with_its_version(name: str) -> None:
-    facts = find_facts("", f"It fails with {name} 1.2.3")
+    """A part of PyTorch has PyTorch's."""
+    is_part = projects().names[name] in projects().parts
+    facts = find_facts("", f"It fails with {name} of torch 1.2.3" if is_part else f"It fails with {name} 1.2.3")
     assert (facts.framework, facts.framework_version) == (projects().names[name], "1.2.3")
 
 

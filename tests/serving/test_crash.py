@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from distriage_serving.store import Act, CommandArgument, Delivery, Job, Store, 
 from support import crash
 from support.app_key import APP_ID, app_key, app_key_pem
 from support.crash_worker import Mother
-from support.databases import BOTH, fresh_postgresql
+from support.databases import emptied
 from support.github import INSTALLATION, PERSON, GitHub
 from support.github_shapes import issue_field
 
@@ -36,6 +37,7 @@ pytestmark = pytest.mark.slow
 
 ISSUE = "owner/repo#1"
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+REMEMBERED = ("issues", "timelines", "repository_labels", "suggestions")  # by the double of GitHub
 
 
 @pytest.fixture
@@ -56,6 +58,32 @@ def a_store(empty: Path) -> Iterator[Store]:
         shutil.copyfile(empty, f"{folder}/store.db")
         with Store.open(f"sqlite:///{folder}/store.db") as store:
             yield store
+
+
+class Beginning:
+    """GitHub and the store before each death, made once: to label an issue takes as long as all that follows."""
+
+    def __init__(self, github: GitHub, classifier: Classifier, empty: Path, file: Path) -> None:
+        self._github, self._file = github, file
+        shutil.copyfile(empty, file)
+        with Store.open(f"sqlite:///{file}") as store:
+            deliver(store, github, "opened", "issues")
+            work_off(a_worker(store, github, classifier))
+        self._known = copy.deepcopy({name: getattr(github, name) for name in REMEMBERED})
+
+    @contextmanager
+    def again(self) -> Iterator[Store]:
+        """Put both back; the store."""
+        for name, value in copy.deepcopy(self._known).items():
+            setattr(self._github, name, value)
+        with a_store(self._file) as store:
+            yield store
+
+
+def work_off(worker: Worker) -> None:
+    """Until nothing is due."""
+    while worker.step():
+        pass
 
 
 @pytest.fixture(scope="module")
@@ -106,9 +134,7 @@ def test_sigkill_at_any_step_loses_nothing_and_does_nothing_twice(
             assert survived or exit_code == -signal.SIGKILL
             later = store.clock() + 10
             store.clock = lambda: later  # noqa: B023
-            worker = a_worker(store, github, keyword_classifier)
-            while worker.step():
-                pass
+            work_off(a_worker(store, github, keyword_classifier))
             assert github.labels(ISSUE) == ["symptom: hang"] and len(github.comments(ISSUE)) == 1, step
             assert {job.state for job in store.list_work(Job)} == {"done"}
             assert [delivery.state for delivery in store.list_work(Delivery)] == ["done"]
@@ -125,14 +151,12 @@ def test_a_command_killed_in_the_middle_counts_once(
         with a_store(empty_store) as store:
             worker = a_worker(store, github, keyword_classifier)
             deliver(store, github, "opened", "issues")
-            while worker.step():
-                pass
+            work_off(worker)
             for number, label in enumerate(("oom", "leak") if undo else ()):
                 lines, at = [f"/triage wrong symptom={label}"], 1_714_557_600.0 + 86_400 * number
                 argument = CommandArgument(comment=number, who="maintainer", at=at, lines=lines)
                 store.put_job(command_job(IssueReference("owner/repo", 1), INSTALLATION, argument))
-                while worker.step():
-                    pass
+                work_off(worker)
             deliver(
                 store,
                 github,
@@ -144,14 +168,19 @@ def test_a_command_killed_in_the_middle_counts_once(
             assert exit_code == -signal.SIGKILL
             later = store.clock() + 10
             store.clock = lambda: later  # noqa: B023
-            while worker.step():
-                pass
+            work_off(worker)
             assert [verdict.label for verdict in store.reviews(issue=IssueReference("owner/repo", 1))] == ["oom"], step
             assert github.labels(ISSUE) == ["symptom: oom"]
 
 
-def test_many_deliveries_many_kills(store_url: str, tmp_path: Path) -> None:
-    check(crash.crash(store_url, tmp_path, number=60, kills=3))
+@pytest.mark.parametrize(
+    ("store_url", "suggestions"),
+    [("sqlite", False), pytest.param("postgresql", True, marks=pytest.mark.database)],
+    indirect=["store_url"],
+)
+def test_many_deliveries_many_kills(store_url: str, tmp_path: Path, suggestions: bool) -> None:
+    """Where suggestions are on, half of the issues are labelled as they are where suggestions are off."""
+    check(crash.crash(store_url, tmp_path, number=60, kills=3, suggestions=suggestions))
 
 
 def test_a_second_reader_that_fails_in_a_fifth_of_the_calls_sets_each_label_once(
@@ -172,17 +201,20 @@ def check(figures: crash.Figures) -> None:
 PERHAPS = "It ends with a timeout after ten minutes of training."  # the toy model hears: perhaps a hang
 
 
-@pytest.mark.parametrize("body", [PERHAPS, "hangs hangs hangs"])
+@pytest.mark.parametrize(("body", "stride"), [("hangs hangs hangs", 1), (PERHAPS, 4)])
 def test_sigkill_at_any_step_makes_each_suggestion_once(
-    github: GitHub, keyword_classifier: Classifier, mother: Mother, empty_store: Path, body: str
+    github: GitHub, keyword_classifier: Classifier, mother: Mother, empty_store: Path, body: str, stride: int
 ) -> None:
-    """With `all`, so that the sure one is suggested too; GitHub would take the same suggestion twice."""
+    """With `all`, so that the sure one is suggested too; GitHub would take the same suggestion twice.
+
+    One that is not sure goes the same way, so that a few steps show it.
+    """
     github.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: {field: Failure}}\nsuggestions: all\n"
     github.suggesting.add("owner/repo")
     github.issue_fields = [issue_field(5, "Failure", "hang", "oom")]
     step, survived, least = 0, False, 1 if body == PERHAPS else 2  # a second request waits for a later look
     while not survived:
-        step += 1
+        step += stride
         github.open(ISSUE, "It stops", body)
         for known in (github.timelines, github.repository_labels, github.tokens, github.suggestions):
             known.clear()
@@ -193,9 +225,7 @@ def test_sigkill_at_any_step_makes_each_suggestion_once(
             assert survived or exit_code == -signal.SIGKILL
             later = store.clock() + 10
             store.clock = lambda: later  # noqa: B023
-            worker = a_worker(store, github, keyword_classifier)
-            while worker.step():
-                pass
+            work_off(a_worker(store, github, keyword_classifier))
             made = [(one["action"], one["state"]) for one in github.suggestions[ISSUE]]
             both = [("add_label", "pending"), ("add_field", "pending")]
             assert made in (both, both[:least]), step
@@ -207,105 +237,102 @@ def test_sigkill_at_any_step_makes_each_suggestion_once(
 
 @pytest.mark.parametrize("approve", [True, False])
 def test_sigkill_at_any_step_keeps_a_decision_once(
-    github: GitHub, keyword_classifier: Classifier, mother: Mother, empty_store: Path, approve: bool
+    github: GitHub, keyword_classifier: Classifier, mother: Mother, empty_store: Path, tmp_path: Path, approve: bool
 ) -> None:
     github.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: true}\nsuggestions: perhaps\n"
     github.suggesting.add("owner/repo")
+    github.open(ISSUE, "It stops", PERHAPS)
+    beginning = Beginning(github, keyword_classifier, empty_store, tmp_path / "store.db")
     for step in range(1, 30, 2):
-        github.open(ISSUE, "It stops", PERHAPS)
-        for known in (github.timelines, github.repository_labels, github.tokens, github.suggestions):
-            known.clear()
-        with a_store(empty_store) as store:
-            worker = a_worker(store, github, keyword_classifier)
-            deliver(store, github, "opened", "issues")
-            while worker.step():
-                pass
+        with beginning.again() as store:
             github.decide(ISSUE, github.pending(ISSUE)[0]["id"], PERSON, approve=approve)
             deliver(store, github, "labeled", "issues")
             exit_code = mother.work(str(store._engine.url), github.url, step)
             assert exit_code in {0, -signal.SIGKILL}
             later = store.clock() + 10
             store.clock = lambda: later  # noqa: B023
-            while worker.step():
-                pass
+            work_off(a_worker(store, github, keyword_classifier))
             (review,) = store.reviews(issue=IssueReference("owner/repo", 1))
             assert (review.how, review.who) == ("approve" if approve else "dismiss", "maintainer"), step
             assert len(github.suggestions[ISSUE]) == 1 and github.labels(ISSUE) == ["symptom: hang"][: int(approve)]
 
 
-def test_many_deliveries_many_kills_with_suggestions(store_url: str, tmp_path: Path) -> None:
-    check(crash.crash(store_url, tmp_path, number=60, kills=3, suggestions=True))
+# How GitHub and a person take to the question that was put; `undone`: after the worker died.
+CASES = ("stands", "undone", "refused")
 
 
-@pytest.fixture(params=BOTH)
-def fresh(request: pytest.FixtureRequest, empty_store: Path) -> Callable[[], AbstractContextManager[Store]]:
-    """Makes stores with nothing in them."""
-    if request.param == "sqlite":
-        return partial(a_store, empty_store)
-    server, template = (request.getfixturevalue(name) for name in ("postgresql_server", "empty_postgresql"))
-
-    @contextmanager
-    def on_postgresql() -> Iterator[Store]:
-        with fresh_postgresql(server, template) as url, Store.open(url) as store:
-            yield store
-
-    return on_postgresql
-
-
-@pytest.mark.parametrize("case", ["stands", "undone", "refused"])
+@pytest.mark.parametrize(("case", "stride"), [("stands", 1), ("undone", 4), ("refused", 4)])
 def test_sigkill_at_any_step_does_each_act_once(
     github: GitHub,
     keyword_classifier: Classifier,
     mother: Mother,
-    fresh: Callable[[], AbstractContextManager[Store]],
+    empty_store: Path,
+    tmp_path: Path,
     case: str,
+    stride: int,
 ) -> None:
-    """Asked, snoozed, assigned, closed as completed. The question is also taken back after the worker died, or GitHub
-    refuses it.
-    """
-    issue = IssueReference("owner/repo", 1)
-    step, survived = 0, False
+    """Asked, snoozed, assigned, closed as completed."""
     github.roles["mia"] = "write"
-    while not survived:
+    github.open(ISSUE, "It hangs", "hangs hangs hangs", locked=case == "refused")
+    beginning = Beginning(github, keyword_classifier, empty_store, tmp_path / "store.db")
+    for step in count(stride, stride):
+        with beginning.again() as store:
+            if each_act_is_done_once(store, github, keyword_classifier, mother, step, case):
+                break
+    assert step > 10
+
+
+@pytest.mark.database
+def test_sigkill_at_any_step_does_each_act_once_on_postgresql(
+    github: GitHub, keyword_classifier: Classifier, mother: Mother, postgresql_tables: str
+) -> None:
+    """At every third step, each with another of the cases."""
+    github.roles["mia"] = "write"
+    for step, case in zip(count(3, 3), cycle(CASES)):
         github.open(ISSUE, "It hangs", "hangs hangs hangs", locked=case == "refused")
         for known in (github.timelines, github.repository_labels, github.tokens):
             known.clear()
-        with fresh() as store:
-            step += 1 if store.is_sqlite and case == "stands" else 4
-            worker = a_worker(store, github, keyword_classifier)
+        with Store.open(emptied(postgresql_tables)) as store:
             deliver(store, github, "opened", "issues")
-            while worker.step():
-                pass
-            now = store.clock()
-            made: tuple[tuple[str, dict[str, Any]], ...] = (
-                ("ask", {"text": "Which version?"}),
-                ("snooze", {"until": now + 86400}),
-                ("assign", {"assignee": "mia"}),
-                ("completed", {}),
-            )
-            for what, more in made:
-                store.add_act(Act(repository="owner/repo", number=1, what=what, who="mia", at=now, **more))
-            store.put_job(ask_job(issue, INSTALLATION))
-            store.put_job(close_job(issue, INSTALLATION))
-            exit_code = mother.work(str(store._engine.url), github.url, step)
-            survived = exit_code == 0
-            assert survived or exit_code == -signal.SIGKILL
-            later = store.clock() + 10
-            store.clock = lambda: later  # noqa: B023
-            if case == "undone":
-                store.undo_act(store.acts(issue)[-1])
-                store.put_job(ask_job(issue, INSTALLATION))
-            while worker.step():
-                pass
-            acts = {act.what: act for act in store.acts(issue)}
-            asked = [text for text in github.comments(ISSUE) if "distriage:ask" in text]
-            assert len(asked) == acts["ask"].carried_out == (case == "stands"), step
-            assert (acts["ask"].refused is not None) == (case == "refused"), step
-            closed = [event for event in github.timelines[ISSUE] if event["event"] == "closed"]
-            assert github.issues[ISSUE]["state"] == "closed" and len(closed) == 1, step
-            assert [person["login"] for person in github.issues[ISSUE]["assignees"]] == ["mia"], step
-            assert acts["completed"].carried_out and acts["assign"].carried_out, step
-            assert [acts[what].refused for what in ("completed", "assign", "snooze")] == [None] * 3, step
-            known_issue = store.get_issue("owner/repo", 1)
-            assert known_issue is not None and (known_issue.state, known_issue.assignee) == ("closed", "mia"), step
+            work_off(a_worker(store, github, keyword_classifier))
+            survived = each_act_is_done_once(store, github, keyword_classifier, mother, step, case)
+            if survived and case == "stands":
+                break
     assert step > 10
+
+
+def each_act_is_done_once(
+    store: Store, github: GitHub, classifier: Classifier, mother: Mother, step: int, case: str
+) -> bool:
+    """Whether the worker outlived its work, since it has fewer steps."""
+    issue, now = IssueReference("owner/repo", 1), store.clock()
+    made: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("ask", {"text": "Which version?"}),
+        ("snooze", {"until": now + 86400}),
+        ("assign", {"assignee": "mia"}),
+        ("completed", {}),
+    )
+    for what, more in made:
+        store.add_act(Act(repository="owner/repo", number=1, what=what, who="mia", at=now, **more))
+    store.put_job(ask_job(issue, INSTALLATION))
+    store.put_job(close_job(issue, INSTALLATION))
+    exit_code = mother.work(str(store._engine.url), github.url, step)
+    assert exit_code in {0, -signal.SIGKILL}
+    later = store.clock() + 10
+    store.clock = lambda: later
+    if case == "undone":
+        store.undo_act(store.acts(issue)[-1])
+        store.put_job(ask_job(issue, INSTALLATION))
+    work_off(a_worker(store, github, classifier))
+    acts = {act.what: act for act in store.acts(issue)}
+    asked = [text for text in github.comments(ISSUE) if "distriage:ask" in text]
+    assert len(asked) == acts["ask"].carried_out == (case == "stands"), step
+    assert (acts["ask"].refused is not None) == (case == "refused"), step
+    closed = [event for event in github.timelines[ISSUE] if event["event"] == "closed"]
+    assert github.issues[ISSUE]["state"] == "closed" and len(closed) == 1, step
+    assert [person["login"] for person in github.issues[ISSUE]["assignees"]] == ["mia"], step
+    assert acts["completed"].carried_out and acts["assign"].carried_out, step
+    assert [acts[what].refused for what in ("completed", "assign", "snooze")] == [None] * 3, step
+    known_issue = store.get_issue("owner/repo", 1)
+    assert known_issue is not None and (known_issue.state, known_issue.assignee) == ("closed", "mia"), step
+    return exit_code == 0

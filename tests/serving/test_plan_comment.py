@@ -225,6 +225,8 @@ def test_the_checks_stand_in_the_summary_and_where_the_comment_wants_them() -> N
     made = plan(make_verdict(), "comment: |\n  Try first:\n\n  {{ checks }}\n")
     assert made.comment is not None and "Try first:\n\n1. Run `py-spy dump` on every rank." in made.comment.body
     assert "**Check first**\n\n1. Run `py-spy dump` on every rank.\n" in summary(made)
+    without = plan(make_verdict(missing=("torch",)), "comment: true\nask-for-environment: true\nname-duplicates: true")
+    assert without.comment is not None and "py-spy" not in without.comment.body
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,15 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 import pytest
 from rich.console import Console
+from sqlalchemy import Engine, event
 
 from distriage.classifier import Classifier
 from distriage.github import forms
@@ -196,3 +199,25 @@ def test_a_touched_issue_keeps_its_history(warm: GitHub, bot: Bot) -> None:
     bot.deliver("issues", warm.payload("opened", "owner/repo#20"))
     bot.settle()
     assert warm.labels("owner/repo#20") == []
+
+
+def test_the_store_is_asked_about_a_new_issue_in_few_statements(warm: GitHub, bot: Bot) -> None:
+    """Where past issues are kept; most of the App's time apart from the model's goes into them."""
+    warm.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: true}\nname-duplicates: true\n"
+    bot.store.begin_past("owner/repo", "toy")
+    counts = Counter[str]()
+    with ExitStack() as listening:
+        for name in ("begin", "before_cursor_execute"):
+
+            def count(*_: object, name: str = name) -> None:
+                counts[name] += 1
+
+            event.listen(Engine, name, count)
+            listening.callback(event.remove, Engine, name, count)
+        for number in (2, 3):  # the first one notes the configuration
+            counts.clear()
+            warm.open(f"owner/repo#{number}", "It stops", SURE)
+            bot.deliver("issues", warm.payload("opened", f"owner/repo#{number}"))
+            bot.settle()
+    assert len(bot.store.past_digests("owner/repo")) == 2
+    assert counts["begin"] <= 24 and counts["before_cursor_execute"] <= 74, counts

@@ -16,8 +16,8 @@ from distriage_serving.store import (
     Store,
     report_digest,
 )
-from distriage_serving.store.database import values_of
 from distriage_serving.store.priority import DOUBLING_S, priority, unread_priority
+from distriage_serving.store.schema import values_of
 
 from support.databases import NOW, Clock
 from support.stored_issues import TAXONOMY, issue, person, prediction

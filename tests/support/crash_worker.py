@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -91,6 +92,7 @@ def _fork_workers(orders: Connection, bundle: str, pem: str) -> None:
                 _work_until(0, url, app(api), classifier)
                 connections().close()
                 connections.cache_clear()  # a child shares no connection with another
+                gc.freeze()  # or a child would copy each page in which it looks for cycles
                 orders.send(0)
                 continue
             child = os.fork()

@@ -12,7 +12,7 @@ import numpy as np
 
 from distriage.classifier import VECTORS
 from distriage.model.bundle import FORMAT, REQUIRED_FILES, Provenance
-from distriage.model.shipped import MANIFEST, sha256_of
+from distriage.model.shipped import MANIFEST, MAPPED, sha256_of
 from distriage.model.taxonomy import parse_taxonomy
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION
@@ -179,7 +179,7 @@ def seal(folder: Path, manifest: Mapping[str, Any] | None = None, extra: Sequenc
     content = dict(manifest) if manifest is not None else json.loads(place.read_text(encoding="utf-8"))
     content["files"] = {
         name: {"bytes": (folder / name).stat().st_size, "sha256": sha256_of(folder / name)}
-        for name in (*REQUIRED_FILES, *extra)
+        for name in (*REQUIRED_FILES, *extra, *([MAPPED] if (folder / MAPPED).is_file() else []))
     }
     place.unlink(missing_ok=True)
     place.write_text(json.dumps(content), encoding="utf-8")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from distriage.answer.render import print_verdict
+from distriage.answer.screen import print_verdict
 from distriage.classifier import Classifier
 from distriage.reports.sources import read_report
 

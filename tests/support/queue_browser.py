@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 CHROMIUM = Path("/usr/bin/chromium")
 WAIT_MS = 60_000  # on a machine that is busy with other things
+# Rule and elements of all that axe has to complain of, which are few enough to read.
+COMPLAINTS = """options => axe.run({resultTypes: ["violations"], ...options}).then(({violations}) =>
+    violations.map(({id, nodes}) => [id, nodes.map(({html}) => html.slice(0, 200))]))"""
 OpenPage = Callable[..., "Page"]
 ColorScheme = Literal["light", "dark"]
 
@@ -40,9 +43,22 @@ def choose_filter(page: Page, name: str, value: str) -> None:
     page.locator(f".panel select[name={name.lower()}]").select_option(value)
 
 
-@pytest.fixture(scope="module")
+def check_access(page: Page) -> None:
+    """In the light scheme, axe has nothing to complain of; nor, in the dark one, of the colours."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.base", reason="needs axe-playwright-python: pip install 'distriage[dev]'"
+    )
+    page.evaluate(axe.AXE_SCRIPT)
+    of_colours = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+    schemes: dict[ColorScheme, dict[str, Any]] = {"light": {}, "dark": of_colours}
+    for scheme, options in schemes.items():
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate(COMPLAINTS, options) == [], scheme
+
+
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Started once for all tests of a module."""
+    """Started once for `tests/serving/browser`: to start it takes three seconds of CPU."""
     expect.set_options(timeout=WAIT_MS)
     if not CHROMIUM.is_file():
         pytest.skip("needs chromium: apt-get install chromium")
@@ -72,9 +88,9 @@ def open_page(site: Queue, page: Page) -> Iterator[OpenPage]:
         if message.type in {"error", "warning"}:
             complaints.append(message.text)
 
-    def open_one(path: str = "/queue", *, width: int = 1280, height: int = 800, scheme: ColorScheme = "light") -> Page:
+    def open_one(path: str = "/queue", *, width: int = 1280, height: int = 800) -> Page:
         page.set_viewport_size({"width": width, "height": height})
-        page.emulate_media(color_scheme=scheme)
+        page.emulate_media(color_scheme="light")
         page.goto(site.url + path)
         return page
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from distriage.base.errors import DistriageError
-from distriage_training.bench import load, run
+from distriage_training.bench import load, queue, run
 from distriage_training.bench.parts import STEPS
 from distriage_training.bench.spawn import in_child
 
@@ -143,9 +143,14 @@ def test_a_machine_is_measured_from_a_cold_start_in_bulk_and_by_http(
 @pytest.mark.slow
 @pytest.mark.database
 def test_pages_of_a_queue_are_measured_on_both_databases(
-    command: Command, keyword_bundle: Path, two_reports: Path, postgresql_server: str
+    command: Command,
+    keyword_bundle: Path,
+    two_reports: Path,
+    postgresql_server: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    options = ("--model", keyword_bundle, "--reports", two_reports, "--count", 4, "--queue-issues", 60)
+    monkeypatch.setattr(queue, "CHARTS", 2)
+    options = ("--model", keyword_bundle, "--reports", two_reports, "--count", 2, "--queue-issues", 60)
     with fresh_postgresql(postgresql_server) as url:
         done = command("bench", *options, "--only", "queue", "--database", url)
         again = command("bench", *options, "--only", "queue", "--database", url)

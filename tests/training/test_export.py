@@ -18,7 +18,7 @@ from rich.console import Console
 
 from distriage.classifier import Classifier
 from distriage.model.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
-from distriage.model.shipped import MANIFEST
+from distriage.model.shipped import MANIFEST, MAPPED
 from distriage.recipe.text import prepare
 from distriage_training.corpus.texts import read_texts
 from distriage_training.measure import scoring
@@ -249,7 +249,7 @@ def test_int8_that_loses_too_much_gives_way_to_fp32_and_the_old_bundle_is_replac
     assert "fp32 ships" in out.getvalue()
     bundle = Bundle(output)
     assert bundle.manifest.numeric_format == "fp32"
-    assert {path.name for path in output.iterdir()} == {MANIFEST, *REQUIRED_FILES, INDEX, TRAINED_ON}
+    assert {path.name for path in output.iterdir()} == {MANIFEST, *REQUIRED_FILES, MAPPED, INDEX, TRAINED_ON}
     assert [path.name for path in output.parent.iterdir()] == ["tiny"]
     document = json.loads((output / "reference.json").read_text(encoding="utf-8"))
     for report in document["reports"]:

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 
 from distriage.base.errors import BundleError, ConfigError
 from distriage.model.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
-from distriage.model.shipped import MANIFEST
+from distriage.model.shipped import MANIFEST, MAPPED
 from distriage.model.taxonomy import Taxonomy, default_taxonomy_text
 from distriage_training.config import load_config
 from distriage_training.corpus.load import in_domain, load_splits, validation_in_domain
@@ -44,7 +44,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_the_bundle_is_whole(tiny_bundle: Path) -> None:
     bundle = Bundle(tiny_bundle)
-    assert {path.name for path in tiny_bundle.iterdir()} == {MANIFEST, *REQUIRED_FILES, INDEX, TRAINED_ON}
+    assert {path.name for path in tiny_bundle.iterdir()} == {MANIFEST, *REQUIRED_FILES, MAPPED, INDEX, TRAINED_ON}
     assert oct(tiny_bundle.stat().st_mode)[-3:] == "755"
     manifest = bundle.manifest
     assert (manifest.name, manifest.max_tokens) == ("tiny", 48)

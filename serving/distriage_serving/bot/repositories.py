@@ -36,17 +36,16 @@ def current_config(
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
     """
-    known = store.get_repository(repository)
     try:
         config = read_config(client, repository, CONFIG_PATH, taxonomy)
     except ConfigError as error:
         store.save_repository(repository, installation_id=installation_id, config_error=str(error))
-        last = known.config if known is not None else None
-        return CurrentConfig(_last_good(last), error=str(error))
+        return CurrentConfig(last_config(store, repository), error=str(error))
     values = {"installation_id": installation_id, "config": dump_config(config), "config_error": None}
     with store.transaction():
         known = store.get_repository(repository, lock=True)  # another reader may have held issues meanwhile
-        store.save_repository(repository, **values)
+        if known is None or any(getattr(known, name) != value for name, value in values.items()):
+            store.save_repository(repository, **values)
         if known is not None and known.config_error is not None:
             for issue in store.held_issues(repository):
                 store.put_job(triage_job(issue, installation_id))

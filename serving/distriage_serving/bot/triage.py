@@ -91,12 +91,12 @@ def triage(
         if config is not None
         else current_config(client, store, taxonomy, reference.repository, installation_id)
     )
-    if kept.is_off(store, reference.repository):
-        current = replace(current, config=current.config.model_copy(update={"suggestions": "off"}))
-    names = resolve(current.config, taxonomy, issue.labels_there)
-    issue = under_new_names(_in_names_of_today(store, issue, names), names.renamed)
-    is_app = installation_id is not None
-    rows = decided.poll(client, store, reference, issue.label_ids, is_app=is_app).rows
+    with store.transaction():
+        if kept.is_off(store, reference.repository):
+            current = replace(current, config=current.config.model_copy(update={"suggestions": "off"}))
+        names = resolve(current.config, taxonomy, issue.labels_there)
+        issue = under_new_names(_in_names_of_today(store, issue, names), names.renamed)
+    rows = decided.poll(client, store, reference, issue.label_ids, is_app=installation_id is not None).rows
     issue = decided.with_approvals(issue, rows)
     issue = replace(issue, state=replace(issue.state, suggested=tuple(map(kept.as_known, rows))))
     if any(axis.field is not None for axis in names.labelled()):

@@ -105,10 +105,11 @@ class PastIndexes:
             made = None
         if made is not None and made.revision == known.revision:
             return made.index
-        rows = _rows(store, repository, made.revision if made is not None else 0)
-        if made is not None and (made.changed + len(rows)) * ANEW_AT > len(made.index.issues):
-            made, rows = None, _rows(store, repository, 0)
-        again = store.past_repository(repository)
+        with store.reading():
+            rows = _rows(store, repository, made.revision if made is not None else 0)
+            if made is not None and (made.changed + len(rows)) * ANEW_AT > len(made.index.issues):
+                made, rows = None, _rows(store, repository, 0)
+            again = store.past_repository(repository)
         if again is None or again.begun_at_revision != known.begun_at_revision:
             return None  # another model has started over meanwhile
         if made is None:

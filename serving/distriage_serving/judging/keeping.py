@@ -33,13 +33,13 @@ def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str, github_
     title = " ".join(issue.title.split())
     past = PastIssue(report.id, title, issue.url, issue.state, "", issue.created_at, github_id)
     row = _row(issue.reference, past, issue.updated_at, report)
-    if store.past_digests(issue.repository, issue.number).get(issue.number) == row.digest:
-        told = {"version": query.version, "signature": query.signature}
-        state = PastState(issue.reference, issue.state, issue.updated_at, more=told)
-        store.set_past_states(state)
-        return
     row.fingerprint, row.version, row.signature = pack(query), query.version, query.signature
-    store.put_past(model, row)
+    told = {"version": query.version, "signature": query.signature}
+    with store.transaction():
+        if store.past_digests(issue.repository, issue.number).get(issue.number) == row.digest:
+            store.set_past_states(PastState(issue.reference, issue.state, issue.updated_at, more=told))
+        else:
+            store.put_past(model, row)
 
 
 def keep_all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Index, Select, exists, func, or_, select, tuple_, update
@@ -192,6 +193,7 @@ def of_last_moment(
     return wanted.where(table.at == moment).order_by(table.id)
 
 
+@cache
 def of_this_issue(table: type[Any]) -> ColumnElement[bool]:
     """For WHERE on acts: excludes those on an earlier issue of the same number, in a repository deleted since."""
     this = (Issue.repository == table.repository, Issue.number == table.number)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar, cast
+from typing import Final, Self, TypeVar, cast
 
 from sqlalchemy import (
     URL,
@@ -44,7 +44,7 @@ PROBE_EVERY_S: Final = 2.0
 UPGRADE_WAIT_S: Final = 45.0  # for older processes to end, which may take 30 s to finish their work
 MIN_FREE_BYTES: Final = 64 << 20  # of SQLite's disk
 T = TypeVar("T")
-_WRITES: Final = "distriage_writes"
+_BEGIN: Final = "distriage_begin"  # how SQLite begins a transaction; empty: a single statement needs none
 _EXPECTED: Final = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
 
 
@@ -62,8 +62,9 @@ class Database:
         self.clock = clock
         self._engine = make_engine()
         self._read_engine = make_engine()
-        both = {True: self._engine, False: self._read_engine}  # by whether a session writes
-        self._engines = {writes: engine.execution_options(**{_WRITES: writes}) for writes, engine in both.items()}
+        writing = self._engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+        self._engines = {True: writing, False: self._read_engine}  # by whether a session writes
+        self._single = self._read_engine.execution_options(**{_BEGIN: ""})
         self._share = Share(self._engine)
         self._current = threading.local()
         self._probed_s = -PROBE_EVERY_S
@@ -106,7 +107,7 @@ class Database:
     def _bring_up_to_date(self, place: str, *, upgrades: bool, until_s: float) -> None:
         while True:
             try:
-                with self._engine.execution_options(**{_WRITES: True}).begin() as connection:
+                with self._engines[True].begin() as connection:
                     if not _is_current(connection):
                         from distriage_serving.store.migrations.apply import migrate  # alembic: a third of all imports
 
@@ -164,13 +165,13 @@ class Database:
         with self._session(writes=True):
             yield
 
-    def _first(self, wanted: Select[T]) -> T | None:
-        with self._session(writes=False) as session:
-            return session.scalar(wanted)
+    def _first(self, wanted: Select[T], **values: object) -> T | None:
+        with self._session(writes=False, single=True) as session:
+            return session.scalar(wanted, values)
 
-    def _all(self, wanted: Select[T]) -> list[T]:
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted))
+    def _all(self, wanted: Select[T], **values: object) -> list[T]:
+        with self._session(writes=False, single=True) as session:
+            return list(session.scalars(wanted, values))
 
     def _write(self, change: Update) -> None:
         with self._session(writes=True) as session:
@@ -187,8 +188,8 @@ class Database:
             yield
 
     @contextmanager
-    def _session(self, *, writes: bool) -> Iterator[Session]:
-        """The session of this thread's transaction, or a new one."""
+    def _session(self, *, writes: bool, single: bool = False) -> Iterator[Session]:
+        """The session of this thread's transaction, or a new one; for a `single` read SQLite begins none."""
         outer: Session | None = getattr(self._current, "session", None)
         if outer is not None:
             if writes and outer.get_bind() is not self._engines[True]:
@@ -197,7 +198,8 @@ class Database:
             outer.flush()
             return
         try:
-            with Session(self._engines[writes], expire_on_commit=False) as session, session.begin():
+            bound = self._single if single else self._engines[writes]
+            with Session(bound, expire_on_commit=False) as session, session.begin():
                 self._current.session = session
                 try:
                     yield session
@@ -256,7 +258,8 @@ def _sqlite(address: URL) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get(_WRITES) else "BEGIN")
+        if how := connection.get_execution_options().get(_BEGIN, "BEGIN"):
+            connection.exec_driver_sql(how)
 
     return engine
 
@@ -268,9 +271,12 @@ def _reason(error: DBAPIError) -> str:
 
 def insert(session: Session, table: type[Base] | Table) -> postgresql.Insert:
     """INSERT with `on_conflict_*`, which both databases write the same way."""
-    if session.get_bind().dialect.name == "postgresql":
-        return postgresql.insert(table)
-    return cast(postgresql.Insert, sqlite.insert(table))
+    return insert_for(session.get_bind().dialect.name, table)
+
+
+def insert_for(dialect: str, table: type[Base] | Table) -> postgresql.Insert:
+    """The same for a statement that is made once."""
+    return postgresql.insert(table) if dialect == "postgresql" else cast(postgresql.Insert, sqlite.insert(table))
 
 
 def plain_insert(session: Session, table: type[Base]) -> postgresql.Insert:
@@ -283,12 +289,6 @@ def share(session: Session, name: str, value: str, where: ColumnElement[bool] | 
     new = insert(session, SharedValue).values(name=name, value=value)
     new = new.on_conflict_do_update(index_elements=[SharedValue.name], set_={"value": value}, where=where)
     session.execute(new)
-
-
-def values_of(row: Base) -> dict[str, Any]:
-    """Column -> value, for INSERT; without an id that the database gives."""
-    values = {column.key: getattr(row, column.key) for column in inspect(type(row)).columns}
-    return {name: value for name, value in values.items() if name != "id" or value is not None}
 
 
 def _is_current(connection: Connection) -> bool:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, cast
 
-from sqlalchemy import ColumnElement, case, delete, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, Table, case, delete, func, literal, or_, select, update
+from sqlalchemy.dialects.postgresql import Insert
 from sqlalchemy.orm import defer
 
 from distriage.base.references import IssueReference
 from distriage_serving.store.columns import report_digest
-from distriage_serving.store.database import Database, plain_insert, values_of
+from distriage_serving.store.database import Database, insert_for
 from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order, in_part
 from distriage_serving.store.past import PastState, note_past_state
 from distriage_serving.store.priority import unread_priority
-from distriage_serving.store.schema import NOBODY_WAITS, Issue, Lifecycle, Review, StoredVerdict
+from distriage_serving.store.schema import NOBODY_WAITS, Issue, Lifecycle, Review, StoredVerdict, values_of
 
 _FROM_GITHUB: Final = (
     "title",
@@ -31,6 +33,17 @@ _FROM_GITHUB: Final = (
     "comments",
     "waits_since",
 )
+
+
+@cache
+def _save(dialect: str) -> Insert:
+    """The statement that stores an issue, without its values; made once, which takes longer than to run it."""
+    new = insert_for(dialect, cast(Table, Issue.__table__))
+    changes: dict[str, ColumnElement[Any]] = {name: new.excluded[name] for name in _FROM_GITHUB}
+    changes["assignee"] = case((new.excluded["assignee"] == "", Issue.assignee), else_=new.excluded["assignee"])
+    key = [Issue.repository, Issue.number]
+    where = or_(Issue.updated_at <= new.excluded.updated_at, Issue.state == "deleted")
+    return new.on_conflict_do_update(index_elements=key, set_=changes, where=where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +78,7 @@ class Issues(Database):
         earlier = delete(Issue).where(*_is(issue.reference), Issue.created_at < issue.created_at)
         with self._session(writes=True) as session:
             session.execute(earlier.execution_options(synchronize_session=False))
-            new = plain_insert(session, Issue)
-            changes: dict[str, ColumnElement[Any]] = {name: new.excluded[name] for name in _FROM_GITHUB}
-            changes["assignee"] = case((new.excluded["assignee"] == "", Issue.assignee), else_=new.excluded["assignee"])
-            key = [Issue.repository, Issue.number]
-            where = or_(Issue.updated_at <= new.excluded.updated_at, Issue.state == "deleted")
-            session.execute(new.on_conflict_do_update(index_elements=key, set_=changes, where=where), values)
+            session.execute(_save(session.get_bind().dialect.name), values)
 
     def set_state(self, reference: IssueReference, state: Lifecycle, updated_at: float, reason: str = "") -> bool:
         """Note an issue's state on GitHub, also of a past issue.

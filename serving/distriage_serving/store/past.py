@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, cast
 
-from sqlalchemy import Index, and_, case, delete, or_, select, update
+from sqlalchemy import Index, Table, and_, bindparam, case, delete, or_, select, update
+from sqlalchemy.dialects.postgresql import Insert
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from distriage.base.references import IssueReference
-from distriage_serving.store.database import Database, insert, values_of
-from distriage_serving.store.schema import Base, Lifecycle, Name
+from distriage_serving.store.database import Database, insert, insert_for
+from distriage_serving.store.schema import Base, Lifecycle, Name, values_of
 
 PAGE_ROWS: Final = 1000
 
@@ -32,6 +34,11 @@ class PastRepository(Base):
     model: Mapped[str]
     revision: Mapped[int]
     begun_at_revision: Mapped[int]
+
+
+_REPOSITORY: Final = (
+    select(PastRepository).where(PastRepository.name == bindparam("name")).execution_options(populate_existing=True)
+)
 
 
 class PastRow(Base):
@@ -104,7 +111,7 @@ class PastIssues(Database):
 
     def past_repository(self, name: str) -> PastRepository | None:
         """The repository; None if its past issues are not kept."""
-        return self._first(select(PastRepository).where(PastRepository.name == name))
+        return self._first(_REPOSITORY, name=name)
 
     def past_digests(self, repository: str, number: int | None = None) -> dict[int, str]:
         """Number -> digest of the past issues of a repository, or of one of them; none that are gone."""
@@ -112,7 +119,7 @@ class PastIssues(Database):
         wanted = wanted.where(PastRow.repository == repository, PastRow.fingerprint.is_not(None))
         if number is not None:
             wanted = wanted.where(PastRow.number == number)
-        with self._session(writes=False) as session:
+        with self._session(writes=False, single=True) as session:
             return {row.number: row.digest for row in session.execute(wanted)}
 
     def past_fingerprint(self, issue: IssueReference, digest: str, model: str) -> bytes | None:
@@ -143,18 +150,9 @@ class PastIssues(Database):
             return
         with self._session(writes=True) as session:
             revision = _next_revision(session, rows[0].repository, model)
-            for row in rows if revision is not None else ():
-                new = insert(session, PastRow).values({**values_of(row), "revision": revision})
-                newer = PastRow.updated_at < new.excluded.updated_at
-                same = and_(PastRow.updated_at == new.excluded.updated_at, PastRow.fingerprint.is_not(None))
-                changes: dict[str, Any] = {
-                    name: new.excluded[name] for name in values_of(row) if name not in {"repository", "number"}
-                }
-                untold = and_(new.excluded.state == "closed", new.excluded.closed_by == "")
-                for name in ("closed_by", "closed_at", "milestone"):
-                    changes[name] = case((untold, PastRow.__table__.c[name]), else_=new.excluded[name])
-                key = [PastRow.repository, PastRow.number]
-                session.execute(new.on_conflict_do_update(index_elements=key, set_=changes, where=or_(newer, same)))
+            if revision is not None:
+                values = [{**values_of(row), "revision": revision} for row in rows]
+                session.execute(_put(session.get_bind().dialect.name), values)
 
     def settle_past(self, repository: str, numbers: Collection[int], by: str) -> None:
         """Note the reason that closes issues of a repository, now or soon.
@@ -175,6 +173,20 @@ class PastIssues(Database):
             revision = _next_revision(session, states[0].issue.repository) if states else None
             for told in states if revision is not None else ():
                 note_past_state(session, told, revision)
+
+
+@cache
+def _put(dialect: str) -> Insert:
+    """The statement that stores an issue, without its values; made once, which takes longer than to run it."""
+    new = insert_for(dialect, cast(Table, PastRow.__table__))
+    newer = PastRow.updated_at < new.excluded.updated_at
+    same = and_(PastRow.updated_at == new.excluded.updated_at, PastRow.fingerprint.is_not(None))
+    changes: dict[str, Any] = {name: one for name, one in new.excluded.items() if name not in {"repository", "number"}}
+    untold = and_(new.excluded.state == "closed", new.excluded.closed_by == "")
+    for name in ("closed_by", "closed_at", "milestone"):
+        changes[name] = case((untold, PastRow.__table__.c[name]), else_=new.excluded[name])
+    key = [PastRow.repository, PastRow.number]
+    return new.on_conflict_do_update(index_elements=key, set_=changes, where=or_(newer, same))
 
 
 def note_past_state(session: Session, told: PastState, revision: int | None = None) -> None:

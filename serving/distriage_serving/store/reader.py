@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from distriage_serving.store.database import Database, insert, values_of
-from distriage_serving.store.schema import Base, JsonValue
+from distriage_serving.store.database import Database, insert
+from distriage_serving.store.schema import Base, JsonValue, values_of
 
 DAY_S = 86400
 

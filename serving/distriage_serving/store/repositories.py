@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
-from sqlalchemy import delete, exists, func, literal, select, update
+from sqlalchemy import bindparam, delete, exists, func, literal, select, update
 from sqlalchemy.orm import Session, aliased
 
 from distriage_serving.store.acts import Act
-from distriage_serving.store.database import Database, insert, values_of
+from distriage_serving.store.database import Database, insert
 from distriage_serving.store.past import drop_past, move_past
 from distriage_serving.store.reviews import update_status
-from distriage_serving.store.schema import Issue, Repository, Review, StoredVerdict
+from distriage_serving.store.schema import Issue, Repository, Review, StoredVerdict, values_of
 from distriage_serving.store.work.suggested import SuggestionRow
 from distriage_serving.store.work.tables import Delivery, Job
 
 _AT_ONCE: Final = 500  # rows of one statement
+_REPOSITORY: Final = (  # made once: it is asked for several times an issue
+    select(Repository).where(Repository.name == bindparam("name")).execution_options(populate_existing=True)
+)
 
 
 class Repositories(Database):
@@ -38,9 +41,10 @@ class Repositories(Database):
         Args:
             lock: Until the transaction ends, no other may change its record.
         """
-        wanted = select(Repository).where(Repository.name == name).execution_options(populate_existing=True)
-        with self._session(writes=lock) as session:
-            return session.scalar(wanted.with_for_update() if lock else wanted)
+        if not lock:
+            return self._first(_REPOSITORY, name=name)
+        with self._session(writes=True) as session:
+            return session.scalar(_REPOSITORY.with_for_update(), {"name": name})
 
     def list_repositories(self, *, enabled: bool | None = None, installation_id: int | None = None) -> list[Repository]:
         """Repositories by name; a condition that is None is not applied."""

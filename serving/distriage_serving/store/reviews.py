@@ -12,8 +12,8 @@ from distriage.answer.feedback import OWN_AXIS, own_label
 from distriage.answer.verdict import Verdict
 from distriage.base.references import IssueReference
 from distriage_serving.store.acts import of_last_moment, of_this_issue
-from distriage_serving.store.database import Database, plain_insert, values_of
-from distriage_serving.store.schema import How, Issue, IssueStatus, Review, StoredVerdict, VerdictAxis
+from distriage_serving.store.database import Database, plain_insert
+from distriage_serving.store.schema import How, Issue, IssueStatus, Review, StoredVerdict, VerdictAxis, values_of
 
 _AT_ONCE: Final = 200
 
@@ -70,6 +70,8 @@ class Reviews(Database):
         Returns:
             Their ids, in order; one that is known (same person, way, time and axis) has the id that it had.
         """
+        if not reviews:
+            return []
         with self._session(writes=True) as session:
             ids = [_add(session, review) for review in reviews]
             update_status(session, [(review.repository, review.number) for review in reviews])
@@ -81,6 +83,8 @@ class Reviews(Database):
         Returns:
             Those that stood until now.
         """
+        if not ids:
+            return []
         standing = update(Review).where(Review.id.in_(ids), Review.undone_at.is_(None)).values(undone_at=self.clock())
         with self._session(writes=True) as session:
             undone = list(session.scalars(standing.returning(Review), execution_options={"populate_existing": True}))
@@ -157,13 +161,14 @@ def update_status(session: Session, issues: Iterable[Key]) -> None:
     keys = sorted({(repository.lower(), number) for repository, number in issues})
     for some in _chunks(keys):
         # Reviews that others write at this moment are read below, once they are committed.
-        these = select(Issue.number).where(*_among(Issue, some))
-        session.execute(these.order_by(Issue.repository, Issue.number).with_for_update(key_share=True))
+        these = select(Issue.repository, Issue.number, Issue.verdict_id).where(*_among(Issue, some))
+        locked = session.execute(these.order_by(Issue.repository, Issue.number).with_for_update(key_share=True))
+        of_issue = {(one.repository, one.number): one.verdict_id for one in locked if one.verdict_id is not None}
         latest: dict[Key, dict[str, Review]] = {key: {} for key in some}
         standing = select(Review).where(*_among(Review, some), Review.undone_at.is_(None), of_this_issue(Review))
         for review in session.scalars(standing.order_by(Review.at, Review.id)):
             latest[review.repository, review.number][review.axis] = review
-        _note_decided(session, latest)
+        _note_decided(session, latest, of_issue)
         matter = _axes_that_matter(session, [key for key in some if latest[key]])
         by_status: dict[IssueStatus, list[Key]] = {}
         for key, reviews in latest.items():
@@ -172,11 +177,7 @@ def update_status(session: Session, issues: Iterable[Key]) -> None:
             session.execute(update(Issue).where(*_among(Issue, those)).values(status=status))
 
 
-def _note_decided(session: Session, latest: Mapping[Key, Mapping[str, Review]]) -> None:
-    verdicts = select(Issue.repository, Issue.number, Issue.verdict_id).where(
-        *_among(Issue, latest), Issue.verdict_id.is_not(None)
-    )
-    of_issue = {(repository, number): verdict_id for repository, number, verdict_id in session.execute(verdicts)}
+def _note_decided(session: Session, latest: Mapping[Key, Mapping[str, Review]], of_issue: Mapping[Key, int]) -> None:
     axes = cast(Table, VerdictAxis.__table__)
     known = axes.c.verdict_id.in_(list(of_issue.values())), axes.c.decided
     said = case((axes.c.outcome == "not-applicable", ""), else_=axes.c.label)
@@ -205,6 +206,8 @@ def _note_decided(session: Session, latest: Mapping[Key, Mapping[str, Review]]) 
 
 
 def _axes_that_matter(session: Session, keys: Collection[Key]) -> dict[Key, frozenset[str]]:
+    if not keys:
+        return {}
     said = (
         select(Issue.repository, Issue.number, VerdictAxis.axis, VerdictAxis.labelled)
         .join(VerdictAxis, VerdictAxis.verdict_id == Issue.verdict_id)

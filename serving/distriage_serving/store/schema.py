@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from sqlalchemy import Double, ForeignKey, ForeignKeyConstraint, Index, UniqueConstraint, text
+from sqlalchemy import Double, ForeignKey, ForeignKeyConstraint, Index, UniqueConstraint, inspect, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_column
 
 from distriage.answer.verdict import Verdict
@@ -239,3 +239,9 @@ class SharedValue(Base):
 
     name: Mapped[str] = mapped_column(primary_key=True)
     value: Mapped[str] = mapped_column(repr=False)
+
+
+def values_of(row: Base) -> dict[str, Any]:
+    """Column -> value, for INSERT; without an id that the database gives."""
+    values = {column.key: getattr(row, column.key) for column in inspect(type(row)).columns}
+    return {name: value for name, value in values.items() if name != "id" or value is not None}

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Mapped, mapped_column
 
-from distriage_serving.store.database import Database, insert, values_of
-from distriage_serving.store.schema import Base, JsonValue, SharedValue
+from distriage_serving.store.database import Database, insert
+from distriage_serving.store.schema import Base, JsonValue, SharedValue, values_of
 
 
 class LoginSession(Base):

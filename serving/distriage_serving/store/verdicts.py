@@ -6,18 +6,22 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import func, select, update
+from sqlalchemy import bindparam, func, select, update
 
 from distriage.answer.feedback import own_axis
 from distriage.base.references import IssueReference
 from distriage.model.taxonomy import Taxonomy
-from distriage_serving.store.database import Database
+from distriage_serving.store.database import Database, plain_insert
 from distriage_serving.store.priority import priority
 from distriage_serving.store.reviews import update_status
-from distriage_serving.store.schema import SIGN_AXIS, Issue, StoredVerdict, VerdictAxis
+from distriage_serving.store.schema import SIGN_AXIS, Issue, StoredVerdict, VerdictAxis, values_of
 
 WEEK_S: Final = 7 * 86400
 _A_MONDAY: Final = 4 * 86400  # 5 January 1970
+_OF_ISSUE: Final = select(Issue.verdict_id).where(
+    Issue.repository == bindparam("repository"), Issue.number == bindparam("number")
+)
+_LATEST: Final = select(StoredVerdict).where(StoredVerdict.id == _OF_ISSUE.scalar_subquery())
 
 
 def week_of(at: float) -> int:
@@ -76,10 +80,11 @@ class Verdicts(Database):
                 )
             session.add(stored)
             session.flush()
+            rows = []
             for axis, said in stored.verdict.axes.items():
                 known = taxonomy.axes.get(axis)
                 requires_axis, requires_label = (known.requires if known is not None else None) or ("", "")
-                session.add(
+                rows.append(
                     VerdictAxis(
                         verdict_id=stored.id,
                         axis=axis,
@@ -109,7 +114,9 @@ class Verdicts(Database):
                     labelled=False,
                     standing=label,
                 )
-                session.add(row)
+                rows.append(row)
+            if rows:
+                session.execute(plain_insert(session, VerdictAxis), list(map(values_of, rows)))
             session.execute(
                 update(Issue)
                 .where(*this)
@@ -120,10 +127,7 @@ class Verdicts(Database):
 
     def latest_verdict(self, repository: str, number: int) -> StoredVerdict | None:
         """The latest verdict on an issue."""
-        latest = (
-            select(Issue.verdict_id).where(Issue.repository == repository, Issue.number == number).scalar_subquery()
-        )
-        return self._first(select(StoredVerdict).where(StoredVerdict.id == latest))
+        return self._first(_LATEST, repository=repository, number=number)
 
     def labelled_digest(self, repository: str, number: int) -> str | None:
         """Digest of the report to which the issue's labels belong: that of the last plan carried out."""
@@ -143,7 +147,7 @@ class Verdicts(Database):
             .where(StoredVerdict.repository == reference.repository, StoredVerdict.number == reference.number)
             .order_by(StoredVerdict.id)
         )
-        with self._session(writes=False) as session:
+        with self._session(writes=False, single=True) as session:
             return [
                 Backfilled(**noted) for plan in session.scalars(plans) for noted in (plan or {}).get("backfilled", ())
             ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import uuid
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -169,7 +170,7 @@ class Connection(H11Protocol):
         if self.cycle is not None:
             self.cycle.disconnected = True  # a request whose body broke off here must not answer as well
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-            self.transport.write(as_bytes(problem, b"close"))
+            self.transport.write(as_bytes(problem, b"close", uuid.uuid4().hex))
         self.transport.close()
 
 

@@ -22,6 +22,7 @@ from distriage_serving.web.problem import TITLES, ProblemError, unavailable
 API: Final = "api"
 CLASSIFY: Final = "/v1/classify"
 LOG_EVERY_S: Final = 1.0
+_ID: Final = "0" * 32  # in place of a request's
 _BEGINS: Final = f"POST {CLASSIFY} HTTP/1.1\r\n".encode()
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: ?(\d{1,9})(?=\r\n)", re.I)
 _UNUSUAL: Final = re.compile(rb"\r\n(?:transfer-encoding|connection: ?close|expect)", re.I)
@@ -33,6 +34,7 @@ class Door:
     def __init__(self, most: int, metrics: Metrics) -> None:
         self._most = most
         self._metrics = metrics
+        self._answer = as_bytes(self._problem(), b"keep-alive", _ID)  # made once, but for the id
         self._working: Counter[str] = Counter()
         self._refused = 0
         self._logged_s = 0.0
@@ -47,8 +49,10 @@ class Door:
             ProblemError: no room (503).
         """
         if kind and self._working[kind] >= self._most:
-            detail = f"more than {self._most} requests at the same time"
-            raise unavailable("too-many-requests-at-once", detail, 1)
+            raise self._problem()
+
+    def _problem(self) -> ProblemError:
+        return unavailable("too-many-requests-at-once", f"more than {self._most} requests at the same time", 1)
 
     @contextmanager
     def inside(self, kind: str) -> Iterator[None]:
@@ -69,10 +73,7 @@ class Door:
         if self._working[API] < self._most or not _is_whole(data):
             return None
         began_s = time.perf_counter()
-        try:
-            self.check(API)
-        except ProblemError as problem:
-            answer = as_bytes(problem, b"keep-alive")
+        answer = self._answer.replace(_ID.encode(), uuid.uuid4().hex.encode())
         self._refused += 1
         self._metrics.answered("POST", CLASSIFY, 503, time.perf_counter() - began_s)
         if began_s - self._logged_s >= LOG_EVERY_S:
@@ -81,9 +82,9 @@ class Door:
         return answer
 
 
-def as_bytes(problem: ProblemError, connection: bytes) -> bytes:
+def as_bytes(problem: ProblemError, connection: bytes, request_id: str) -> bytes:
     """A problem as bytes for the wire."""
-    response = problem.response(request_id := uuid.uuid4().hex)
+    response = problem.response(request_id)
     line = f"HTTP/1.1 {problem.status} {TITLES[problem.status]}\r\n".encode()
     headers = [*response.raw_headers, (b"x-request-id", request_id.encode()), (b"connection", connection)]
     return line + b"".join(b"%s: %s\r\n" % header for header in headers) + b"\r\n" + bytes(response.body)

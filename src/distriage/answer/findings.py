@@ -23,7 +23,8 @@ from distriage.answer.verdict import (
     VersionMismatch,
     VersionPair,
 )
-from distriage.base.texts import folded
+from distriage.answer.worth import CHECK, QUESTION, deserves, measures
+from distriage.base.texts import folded, regex
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.facts.compatibility.known_bad import known_bad
 from distriage.facts.compatibility.misfits import Misfit, listed, misfits
@@ -41,23 +42,23 @@ from distriage.segments.roles import quotes_exception
 from distriage.signs.find import signs_of
 
 # An attached log: GitHub's page shows only the link. And the words that announce one.
-_ATTACHMENT = re.compile(ATTACHMENT, re.I)
-_ATTACHED = re.compile(
+_ATTACHMENT = regex(ATTACHMENT, re.I)
+_ATTACHED = regex(
     r"attach(?:ed|ing)(?: (?!(?:and|but|to|with|debugger|gdb|profiler)\b)\w{1,20}){0,4} (?:log|trace|stack|output)"
     r"|(?<!\w)(?:log|trace|output|error)s?(?: [a-z]{2,12}){0,6} attached|attached: ?[\w.-]{1,40}\.(?:log|txt)\b"
 )
-_LEVEL = re.compile(r"(?m)^(?:[>\[ ]{0,3}(?:ERROR|FATAL)\]?[: ] ?\w|E {2,6}\w{1,60}(?:Error|Exception)\b)")
-_ANNOUNCED = re.compile(r"(?:error|exception|message|fail(?:s|ed)?|crash(?:es)?)\b[^\n:：]{0,40}[:：]\s*\Z", re.I)
+_LEVEL = regex(r"(?m)^(?:[>\[ ]{0,3}(?:ERROR|FATAL)\]?[: ] ?\w|E {2,6}\w{1,60}(?:Error|Exception)\b)")
+_ANNOUNCED = regex(r"(?:error|exception|message|fail(?:s|ed)?|crash(?:es)?)\b[^\n:：]{0,40}[:：]\s*\Z", re.I)
 # A title that quotes a message, if only its end.
-_SIGNAL = re.compile(
+_SIGNAL = regex(
     r"\bSIG[A-Z]{2,5}\b|\bsignal \d|\bexit ?codes? -?\d|has no attribute '|no module named|cannot import name"
     r"|were not found in|unexpected keyword",
     re.I,
 )
 _STACKS = ("py-spy", "pstack", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
-_ERROR_TIMED_OUT = re.compile(r"error\b[^\n]{0,80}\btimed out")
+_ERROR_TIMED_OUT = regex(r"error\b[^\n]{0,80}\btimed out")
 _TIMED_OUT = ("timed out", "timeout ", "timeout:", "timeouterror")
-_NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
+_NOT_ATTACHED = regex(r"n[o'’]t\b|\b(?:no|without)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,14 @@ class Findings:
     own: Sequence[OwnLabel] | None = None
     releases: Sequence[Release] = ()
 
+    @property
+    def situation(self) -> Situation:
+        """Where the job ran, and whether a check is likely to be useful there."""
+        return replace(self.read.situation, checkable=deserves(CHECK, self._measured(), self.bundle.taxonomy))
+
+    def _measured(self) -> Mapping[str, float]:
+        return measures(self.read, self.prediction, self.bundle.taxonomy)
+
     def verdict(self, mode: Mode | str = Mode.BALANCED, own_modes: Mapping[str, Mode | float] | None = None) -> Verdict:
         """Decide.
 
@@ -101,7 +110,7 @@ class Findings:
         )
         decisions = corrected(decisions, prediction, taxonomy, project, read.situation)
         report, facts = read.report, read.facts
-        situation = with_labels(read.situation, decisions, taxonomy)
+        situation = with_labels(self.situation, decisions, taxonomy)
         ranked = prediction.scores[CAUSE].ranked() if CAUSE in decisions else ()
         right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
         missing = self._missing(decisions, situation, in_domain=prediction.in_domain)
@@ -164,7 +173,7 @@ class Findings:
         thin = self.read.is_thin
         if not _applies(decisions) or not (in_domain or thin) or self.read.tells_no_failure:
             return []  # not about a failure that we could help with
-        return missing_facts(
+        asked = missing_facts(
             self.read.facts,
             has_error=self._has_error(hangs=_hangs(decisions, self.bundle.taxonomy)),
             thin=thin,
@@ -172,6 +181,10 @@ class Findings:
             situation=situation,
             segments=self.read.segments,
         )
+        if thin:
+            return asked  # nobody judged such reports, and any answer helps
+        measured = self._measured() if asked else {}
+        return [one for one in asked if deserves(QUESTION, measured, self.bundle.taxonomy, one.fact)]
 
     def _has_error(self, *, hangs: bool) -> bool:
         """Whether the report, or a log attached to it, has an error; for a hang, the stacks."""

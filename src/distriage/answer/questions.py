@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Set
 from typing import Final
 
 from distriage.answer.verdict import MissingFact
+from distriage.base.texts import regex
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import NCCL, PYTORCH, What, projects
 from distriage.facts.situation import ORDINARY, Situation
@@ -32,17 +32,17 @@ _BACKTRACE: Final = "Which frames does `gdb -batch -ex run -ex bt --args COMMAND
 _STACKS: Final = "`py-spy dump --pid PID`"
 _NATIVE_STACKS: Final = "`gdb -p PID -batch -ex 'thread apply all bt'`"
 # A program with an option, between back-ticks; or a line that starts one.
-_INLINE_COMMAND: Final = re.compile(
+_INLINE_COMMAND: Final = regex(
     r"`(?:\$ )?[\w./-]{2,80} (?:[^`\n]{0,200} )?--?[A-Za-z][^`\n]{0,400}`"
     r"|(?m:^[ >$]{0,4}(?:sudo )?(?:python3?|bash|sh|torchrun|mpirun|srun|deepspeed|accelerate|ray|docker|\./)"
     r"[ \w][^\n]{3})|\bpython3? [\w./-]{1,80}\.py\b"
 )
-_COMMAND_LINE: Final = re.compile(
+_COMMAND_LINE: Final = regex(
     r"(?m:^[ >$]{0,4}(?:[A-Z_]{2,30}=\S{1,80} {1,4}){0,8}[\w./-]{2,60} (?:[\w./-]{1,60} ){0,4}--?[a-z][\w-]{0,30}[ =])"
 )
-_STARTS_PROCESSES: Final = re.compile(r"\bmultiprocessing as mp\b|\bmp\.(?:spawn|Process)\(|\bProcess\(target=")
+_STARTS_PROCESSES: Final = regex(r"\bmultiprocessing as mp\b|\bmp\.(?:spawn|Process)\(|\bProcess\(target=")
 # A message between quotes, behind the word that announces it.
-QUOTED_ERROR: Final = re.compile(
+QUOTED_ERROR: Final = regex(
     r"(?i:error|exception|raises?|(?:fails|stops|ends|dies|aborts|crash\w{0,3}) with|produces|says?"
     r"|error[^\n:]{1,40}:)"
     r"\W{1,4}[\"“`'][^\"”`'\n]{20}"
@@ -167,7 +167,12 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], me
 def _launches(facts: EnvironmentFacts, likely: Mapping[str, Label], situation: Situation) -> bool:
     """Whether the reporter starts several processes by a command."""
     seen = situation.seen
-    alone = (DISTRIBUTED in likely and likely[DISTRIBUTED].id == "false") or seen & {"pickling", "alone"}
+    alone = (
+        (DISTRIBUTED in likely and likely[DISTRIBUTED].id == "false")
+        or seen & {"pickling", "alone"}
+        or (facts.gpu_count == 1 and facts.nodes in {None, 1})
+        or ("devices-differ" in seen and "several" not in seen)  # it names one device, and no other process
+    )
     return (
         not alone
         and facts.framework != "Ray"  # it starts its processes itself

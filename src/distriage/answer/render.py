@@ -1,23 +1,16 @@
-"""A verdict on the terminal, for people. Text of the report is shown as text, never as mark-up.
+"""A verdict for people, in lines and tables. Text of the report is shown as text, never as mark-up. Pure.
 
-On a terminal, lines wrap at its width; where the table of axes does not fit, each axis is a line of its own. In a pipe
-nothing is cut or padded.
+In a pipe nothing is cut or padded; on a terminal, `distriage.answer.screen` wraps and colours.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
-from rich.style import Style
-from rich.table import Table
-from rich.text import Text
-
-from distriage.answer.verdict import AxisVerdict, FactSource, FailedRecord, SimilarIssue, Verdict
-from distriage.base.errors import DistriageError
-from distriage.base.terminal import output, printable, say
+from distriage.answer.verdict import AxisVerdict, FactSource, SimilarIssue, Verdict
+from distriage.base.terminal import printable
 from distriage.base.types import Silence
 from distriage.model.taxonomy import YES_NO, Axis, Taxonomy
 from distriage.own.answer import OwnLabel
@@ -28,102 +21,93 @@ MANY_LABELS = 8
 _PERHAPS = 0.3  # the least probability of an own label that is shown though it is not given
 
 
-def print_answers(
-    answers: Iterator[Verdict | FailedRecord], taxonomy: Taxonomy, *, json_: bool, jsonl: bool, quiet: bool
-) -> tuple[int, int]:
-    """Print answers in order, and failures on standard error unless `quiet`.
+class Cell(NamedTuple):
+    """A piece of a line, with Rich's name of its style on a terminal, and what it links to."""
 
-    Returns:
-        The number of answers, and of failures among them.
+    text: str
+    style: str = ""
+    link: str = ""
+
+
+class Line(NamedTuple):
+    """Pieces side by side.
+
+    Attributes:
+        cut: Whether it is cut on a terminal, rather than wrapped.
     """
-    console, count, failures, documents = output(), 0, 0, list[str]()
-    try:
-        for count, answer in enumerate(answers, 1):
-            if isinstance(answer, FailedRecord):
-                failures += 1
-                if not quiet:
-                    say(answer.error)
-            if json_:
-                documents.append(answer.model_dump_json(indent=2))
-            elif jsonl:
-                sys.stdout.write(answer.model_dump_json() + "\n")
-            elif not isinstance(answer, FailedRecord):
-                if count - failures > 1:
-                    console.print()
-                print_verdict(console, answer, taxonomy)
-    except DistriageError:  # finished answers are not lost
-        if documents:
-            _print_documents(documents, several=True)
-        raise
-    if json_:
-        _print_documents(documents, several=len(documents) != 1)
-    return count, failures
+
+    cells: Sequence[Cell]
+    indent: int = 0
+    cut: bool = False
 
 
-def _print_documents(documents: Sequence[str], *, several: bool) -> None:
-    sys.stdout.write(("[" + ",\n".join(documents) + "]" if several else documents[0]) + "\n")
+class Grid(NamedTuple):
+    """A table.
+
+    Attributes:
+        whole: Columns whose cells do not wrap.
+        right: Columns whose cells stand at the right.
+        else_lines: Take its place on a terminal that it is too wide for.
+    """
+
+    rows: Sequence[Sequence[Cell]]
+    heads: Sequence[str] = ()
+    whole: Collection[int] = ()
+    right: Collection[int] = ()
+    else_lines: Sequence[Line] = ()
 
 
-def print_verdict(console: Console, verdict: Verdict, taxonomy: Taxonomy) -> None:
-    """Print one verdict."""
-    table = _axes_table(verdict, taxonomy)
-    parts: list[RenderableType] = [
-        Text(printable(verdict.title or verdict.id or "(no title)"), style="bold", overflow="ellipsis", no_wrap=True),
-        *([Text(verdict.why_silent, style="yellow")] if verdict.why_silent else []),
-        table if console.measure(table).maximum < console.width else _axes_list(verdict, taxonomy),
-        _notes(verdict, taxonomy),
-        *_evidence(verdict, taxonomy),
-        *_own(verdict.own or ()),
-        *_similar(verdict.similar or (), taxonomy),
-        Text(f"{verdict.model}, taxonomy {verdict.taxonomy_version}, mode {verdict.mode}", style="dim"),
-    ]
-    show(console, *parts)
+def plain(parts: Iterator[Line | Grid]) -> Iterator[str]:
+    """Lines for a pipe."""
+    for part in parts:
+        if isinstance(part, Line):
+            text = "".join(cell.text for cell in part.cells)
+            yield from (" " * part.indent + line.rstrip() for line in text.split("\n"))
+        else:
+            rows = [*([part.heads] if part.heads else []), *([cell.text for cell in row] for row in part.rows)]
+            widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+            for row in rows:
+                cells = []
+                for place, (text, width) in enumerate(zip(row, widths, strict=True)):
+                    blank = " " * (width - _width(text))
+                    cells.append(blank + text if place in part.right else text + blank)
+                yield "  ".join(cells).rstrip()
 
 
-def show(console: Console, *parts: RenderableType) -> None:
-    """Print one under the other; in a pipe without the blanks that fill a terminal's lines."""
-    if console.is_terminal:
-        console.print(Group(*parts))
-        return
-    with console.capture() as captured:
-        console.print(Group(*parts))
-    console.file.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+def _width(text: str) -> int:
+    return len(text) if text.isascii() else sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
+
+
+def shown(verdict: Verdict, taxonomy: Taxonomy) -> Iterator[Line | Grid]:
+    """The parts of a verdict, one under the other."""
+    yield Line([Cell(printable(verdict.title or verdict.id or "(no title)"), "bold")], cut=True)
+    if verdict.why_silent:
+        yield Line([Cell(verdict.why_silent, "yellow")])
+    yield _axes(verdict, taxonomy)
+    yield _notes(verdict, taxonomy)
+    yield from _evidence(verdict, taxonomy)
+    yield from _own(verdict.own or ())
+    yield from _similar(verdict.similar or (), taxonomy)
+    yield Line([Cell(f"{verdict.model}, taxonomy {verdict.taxonomy_version}, mode {verdict.mode}", "dim")])
 
 
 def _answered(verdict: Verdict, taxonomy: Taxonomy) -> list[tuple[str, AxisVerdict]]:
     return [item for item in verdict.axes.items() if verdict.in_domain or item[0] in taxonomy.roots]
 
 
-def _axes_table(verdict: Verdict, taxonomy: Taxonomy) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("", "verdict", "p", "second guess", "p"):
-        table.add_column(heading, justify="right" if heading == "p" else "left", header_style="dim", overflow="fold")
+def _axes(verdict: Verdict, taxonomy: Taxonomy) -> Grid:
+    rows, lines = [], []
     for axis_id, said in _answered(verdict, taxonomy):
         axis = taxonomy.axes[axis_id]
         if said.outcome == "not-applicable":
-            table.add_row(Text(axis.name), Text(f"- ({said.reason})", style="dim"), "", "", "")
+            rows.append([Cell(axis.name), Cell(f"- ({said.reason})", "dim"), *[Cell("")] * 3])
+            lines.append(Line([Cell(f"{axis.name}: - ({said.reason})", "dim")]))
             continue
-        second = said.top[1]
-        table.add_row(
-            Text(axis.name),
-            Text(_answer(said, axis), style=_STYLE[said.outcome]),
-            f"{said.probability:.2f}",
-            Text(axis.shown(second.label), style="dim"),
-            Text(f"{second.probability:.2f}", style="dim"),
-        )
-    return table
-
-
-def _axes_list(verdict: Verdict, taxonomy: Taxonomy) -> Group:
-    lines = []
-    for axis_id, said in _answered(verdict, taxonomy):
-        axis = taxonomy.axes[axis_id]
-        if said.outcome == "not-applicable":
-            lines.append(Text(f"{axis.name}: - ({said.reason})", style="dim", overflow="fold"))
-        else:
-            answer = (_answer(said, axis), _STYLE[said.outcome])
-            lines.append(Text.assemble(f"{axis.name}: ", answer, f" {said.probability:.2f}", overflow="fold"))
-    return Group(*lines)
+        second, answer = said.top[1], Cell(_answer(said, axis), _STYLE[said.outcome])
+        others = (Cell(axis.shown(second.label), "dim"), Cell(f"{second.probability:.2f}", "dim"))
+        rows.append([Cell(axis.name), answer, Cell(f"{said.probability:.2f}"), *others])
+        lines.append(Line([Cell(f"{axis.name}: "), answer, Cell(f" {said.probability:.2f}")]))
+    return Grid(rows, ("", "verdict", "p", "second guess", "p"), right=(2, 4), else_lines=lines)
 
 
 def _answer(said: AxisVerdict, axis: Axis) -> str:
@@ -146,71 +130,66 @@ def _meanings(verdict: Verdict, taxonomy: Taxonomy) -> Iterator[str]:
             yield f"{said.label}: {axis.label(said.label).definition}"
 
 
-def _notes(verdict: Verdict, taxonomy: Taxonomy) -> Table:
-    notes = Table.grid(padding=(0, 2, 0, 0))
-    notes.add_column(style="bold", no_wrap=True)
-    notes.add_column(overflow="fold")
+def _notes(verdict: Verdict, taxonomy: Taxonomy) -> Grid:
+    rows: list[tuple[Cell, Cell]] = []
+
+    def note(name: str, text: str, style: str = "") -> None:
+        rows.append((Cell(name, "bold"), Cell(text, style)))
+
     if verdict.second_reading is not None:
-        notes.add_row("Second reader", Text(printable(verdict.second_reading.said)))
+        note("Second reader", printable(verdict.second_reading.said))
     for number, meaning in enumerate(_meanings(verdict, taxonomy)):
-        notes.add_row("" if number else "Meaning", Text(meaning))
+        note("" if number else "Meaning", meaning)
     for number, check in enumerate(verdict.checks, 1):
-        notes.add_row("Check first" if number == 1 else "", Text(f"{number}. {printable(check)}"))
+        note("Check first" if number == 1 else "", f"{number}. {printable(check)}")
     if verdict.differential is not None:
         for place, cause in enumerate(verdict.differential.causes):
             text = f"{cause.label} {cause.probability:.2f}" + (f": {printable(cause.check)}" if cause.check else "")
-            notes.add_row("" if place else "Which cause", Text(text))
+            note("" if place else "Which cause", text)
         if (among := verdict.differential.right_among) is not None:
-            notes.add_row("", Text(f"(among the three likeliest in {among:.0%} of held-out reports)", "dim"))
-    notes.add_row("Environment", Text(printable(_facts(verdict)) or "none found"))
+            note("", f"(among the three likeliest in {among:.0%} of held-out reports)", "dim")
+    note("Environment", printable(_facts(verdict)) or "none found")
     for number, sign in enumerate(verdict.signs or ()):
-        notes.add_row("" if number else "Signs", Text(printable(f"{sign.name}: {sign.says}{_at_line(sign.line)}")))
+        note("" if number else "Signs", printable(f"{sign.name}: {sign.says}{_at_line(sign.line)}"))
     for problem in verdict.known_problems:
-        notes.add_row("Known bad", Text(f"{problem.problem} {problem.remedy} {problem.source}"), style="yellow")
+        note("Known bad", f"{problem.problem} {problem.remedy} {problem.source}", "yellow")
     if verdict.missing:
-        questions = " ".join(item.question for item in verdict.missing[:_QUESTIONS])
-        notes.add_row("Missing", Text(questions))
-    return notes
+        note("Missing", " ".join(item.question for item in verdict.missing[:_QUESTIONS]))
+    return Grid(rows, whole=(0,))
 
 
-def _evidence(verdict: Verdict, taxonomy: Taxonomy) -> Iterator[RenderableType]:
+def _evidence(verdict: Verdict, taxonomy: Taxonomy) -> Iterator[Line | Grid]:
     for axis_id, said in verdict.axes.items():
         if said.evidence:
             axis = taxonomy.axes[axis_id]
-            yield Text(f"Why {axis.name.lower()} {axis.shown(said.label)} (log-odds lost without the line):", "bold")
-            lines = Table.grid(padding=(0, 2, 0, 0))
-            lines.add_column(no_wrap=True)
-            lines.add_column(overflow="fold")
-            for item in said.evidence:
-                lines.add_row(f"  {item.weight:+.2f}", Text(printable(item.line)))
-            yield lines
+            why = f"Why {axis.name.lower()} {axis.shown(said.label)} (log-odds lost without the line):"
+            yield Line([Cell(why, "bold")])
+            yield Grid([(Cell(f"  {one.weight:+.2f}"), Cell(printable(one.line))) for one in said.evidence], whole=(0,))
 
 
-def _own(labels: Sequence[OwnLabel]) -> Iterator[RenderableType]:
+def _own(labels: Sequence[OwnLabel]) -> Iterator[Line]:
     """Those that are given, and the others that are likely enough for a person to look at."""
-    shown = [item for item in labels if item.applied or item.probability >= _PERHAPS]
+    found = [item for item in labels if item.applied or item.probability >= _PERHAPS]
     if labels:
-        yield Text("Own labels:" if shown else "Own labels: not sure of any", style="bold")
-    for item in shown:
+        yield Line([Cell("Own labels:" if found else "Own labels: not sure of any", "bold")])
+    for item in found:
         name = printable(item.label)
-        answer = (name, _STYLE["apply"]) if item.applied else (f"perhaps {name}", _STYLE["suggest"])
-        yield Padding(Text.assemble(answer, f"  {item.probability:.2f}", overflow="fold"), (0, 0, 0, 2))
+        answer = Cell(name, _STYLE["apply"]) if item.applied else Cell(f"perhaps {name}", _STYLE["suggest"])
+        yield Line([answer, Cell(f"  {item.probability:.2f}")], indent=2)
 
 
-def _similar(issues: Sequence[SimilarIssue], taxonomy: Taxonomy) -> Iterator[RenderableType]:
+def _similar(issues: Sequence[SimilarIssue], taxonomy: Taxonomy) -> Iterator[Line]:
     # An axis that depends on another tells the failure and its remedy; the last one is the fix.
     axes = [axis for axis in taxonomy.axes.values() if axis.requires] or list(taxonomy.axes.values())
     if issues:
-        yield Text("Similar issues:", style="bold")
+        yield Line([Cell("Similar issues:", "bold")])
     for issue in issues:
         labels = [issue.labels.get(axis.id, "-") for axis in reversed(axes)]
-        heading = Text(
-            f"{labels[0]}  {printable(issue.url or issue.id)}", Style(link=issue.url or None), overflow="fold"
-        )
-        yield Padding(heading, (0, 0, 0, 2))
-        about = [printable(text) for text in (issue.title, issue.note) if text]
-        yield Padding(Text("\n".join(about), overflow="fold"), (0, 0, 0, 4)) if about else Text("", end="")
-        yield Padding(Text(f"{', '.join(labels[1:])}  (similarity {issue.similarity:.2f})", "dim"), (0, 0, 0, 4))
+        yield Line([Cell(f"{labels[0]}  {printable(issue.url or issue.id)}", link=issue.url or "")], indent=2)
+        for text in (issue.title, issue.note):
+            if text:
+                yield Line([Cell(printable(text))], indent=4)
+        yield Line([Cell(f"{', '.join(labels[1:])}  (similarity {issue.similarity:.2f})", "dim")], indent=4)
 
 
 def _facts(verdict: Verdict) -> str:

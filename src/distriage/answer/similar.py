@@ -45,12 +45,13 @@ class Similar:
         """Read the index of a bundle.
 
         Raises:
-                BundleError: the index is missing, damaged or of another format.
+            BundleError: the index is missing, damaged or of another format.
         """
         self._axes = bundle.manifest.axes
         file = bundle.path / INDEX
         if not self.available(bundle):
             raise BundleError(f"{file}: missing; this model has no index of known issues (`distriage index` makes one)")
+        bundle.verify(INDEX)
         with arrays_of(file, f"an index that this Distriage reads (format {INDEX_FORMAT})", BundleError) as arrays:
             self._read(arrays, bundle)
 

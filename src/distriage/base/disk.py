@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from distriage.base.errors import InputError
+from distriage.base.texts import regex
 
 # Errors of PyTorch, safetensors and tokenizers, which are not OSErrors.
-_OTHERS = re.compile(r"No space left on device|os error (27|28|122)\b|PytorchStreamWriter|unexpected pos \d+ vs \d+")
+_OTHERS = regex(r"No space left on device|os error (27|28|122)\b|PytorchStreamWriter|unexpected pos \d+ vs \d+")
 
 
 @contextmanager

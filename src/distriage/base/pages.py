@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from functools import cache
 from typing import Final
@@ -11,11 +10,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from distriage.base.references import web_link
-from distriage.base.texts import packaged
+from distriage.base.texts import packaged, regex
 
 LOOK: Final = Markup(packaged(__package__, "look.css"))
 MAX_LINE_CHARS: Final = 120
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+_CONTROL: Final = regex(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
 @cache  # with its templates: to compile one takes longer than to fill it in

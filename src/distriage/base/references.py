@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from distriage.base.errors import InputError
+from distriage.base.texts import regex
 
-REPOSITORY: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,99}/(?!\.{1,2}$)[\w.-]{1,100}")
+REPOSITORY: Final = regex(r"[A-Za-z0-9][\w.-]{0,99}/(?!\.{1,2}$)[\w.-]{1,100}")
 # Repositories that moved: the same thread has two names. Lower case; old -> new.
 RENAMED: Final = {
     "microsoft/deepspeed": "deepspeedai/deepspeed",
@@ -22,12 +22,12 @@ RENAMED: Final = {
     "nvidia/nemo": "nvidia-nemo/speech",
     "uber/horovod": "horovod/horovod",
 }
-_REFERENCE: Final = re.compile(
+_REFERENCE: Final = regex(
     r"^(?:(?:https?://)?(?P<host>[\w.-]+)/)?(?P<repository>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)"
     r"(?:#|/issues/|/pull/)(?P<number>[1-9]\d{0,9})(?:[#?/].*)?$"
 )
-_ISSUE: Final = re.compile(r"([^\s/#]+/[^\s/#]+)#\d+")
-_WEB: Final = re.compile(r"https?://[^\s\"'<>]+")
+_ISSUE: Final = regex(r"([^\s/#]+/[^\s/#]+)#\d+")
+_WEB: Final = regex(r"https?://[^\s\"'<>]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,11 @@ def speak_utf8() -> None:
             stream.reconfigure(encoding="utf-8" if piped else None, errors="replace")
 
 
+def is_plain() -> bool:
+    """Whether standard output takes whole lines without colour: a pipe, unless the environment says otherwise."""
+    return not sys.stdout.isatty() and not {"COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE"} & set(os.environ)
+
+
 def output() -> Console:
     """Standard output; lines are not wrapped in a pipe, unless COLUMNS says so."""
     from rich.console import Console  # slow to import

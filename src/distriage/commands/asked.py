@@ -109,7 +109,7 @@ def answer(asked: Asked) -> None:
     # A second thread costs more to start than it saves on one pass; `--explain` has up to 40.
     folder, threads = find_bundle(asked.model), None if asked.explain else 1
     graph = LoadingGraph(folder / GRAPH, threads)  # while it loads, the rest is imported
-    from distriage.answer.render import print_answers
+    from distriage.answer.printed import print_answers
     from distriage.classifier import Classifier
     from distriage.reports.records import check_any_read
 

@@ -45,7 +45,7 @@ def _print(machine: Machine, found: list[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from distriage.answer.render import show
+    from distriage.answer.screen import show
     from distriage.base.terminal import output, printable
 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))

@@ -5,15 +5,13 @@ from __future__ import annotations
 import atexit
 import gc
 import sys
-import traceback
 
 from distriage.base.errors import DistriageError
 from distriage.base.terminal import give_up_output, is_full, let_go_of_output, say, speak_utf8
-from distriage.commands.asked import answer, plainly_asked
 
 # Nearly all that imports make stays. One answer took a seventh longer with the search for cycles among it, which Python
 # begins after every 700 new objects and repeats at exit.
-GC_THRESHOLD = 50_000
+GC_THRESHOLD = 200_000  # one answer makes 60,000
 atexit.register(gc.freeze)
 
 
@@ -22,6 +20,8 @@ def main() -> None:
     gc.set_threshold(GC_THRESHOLD)
     speak_utf8()
     try:
+        from distriage.commands.asked import answer, plainly_asked
+
         if (asked := plainly_asked(sys.argv[1:])) is not None:
             answer(asked)
             return
@@ -47,6 +47,8 @@ def main() -> None:
     except KeyboardInterrupt:  # while packages load; Typer ends a command so, and one whose reader went away with 1
         sys.exit(130)
     except Exception as error:
+        import traceback
+
         if "KeyboardInterrupt" in "".join(traceback.format_exception(error, limit=0)):  # a package made its own of it
             sys.exit(130)
         raise

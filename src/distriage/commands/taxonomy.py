@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from distriage.answer.playbooks import playbook_of
-from distriage.answer.render import show
+from distriage.answer.screen import show
 from distriage.model.label import Label
 from distriage.model.taxonomy import Axis, Taxonomy
 

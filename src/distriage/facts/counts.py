@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from math import prod
-from operator import itemgetter
 
+from distriage.base.texts import regex
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import Passage, any_of, first_at, matches_at, places
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_no_count, matches_at, most, places
 
-Counts = list[tuple[int, int]]  # number, and its place in the text
 NUMBER_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
 _SIGNS = "两二双三四五六七八"
 _UNITS = "一二三四五六七八九"
@@ -30,48 +29,39 @@ SIGN_NUMBER = (  # 八, 十六, 三十二; whole ones: not the end of 一百二�
     rf"(?P<v>[{_SIGNS}九十](?<![第几数百千零十{_SIGNS}一九].)(?:(?<![十两双])十)?(?:(?<=十)[{_UNITS}])?)"
 )
 FIGURES = r"\d{0,3}(?:,\d{3}){0,2}"  # behind the first one
-# Words before a number that is not a count: part of another ("0.8.5 server"), of a name ("ZeRO-3 nodes", "HTTP 500
-# server", "RTX 6000 GPUs", "Windows 10 machine"), or of a supposed machine.
-_NO_COUNT = re.compile(
-    r"(?:\d[.,]|第\s?|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
-    r"|more than|windows|ubuntu|debian|centos|rhel|fedora|macos|linux|server|js)[ -]|example, suppose [^\n.?]{0,80})\Z",
-    re.I,
-)
-_NO_COUNT_CHARS = 90  # at most
-
 _GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|cards?)"
 _MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
 _NAMED = rf"(?:{GPU_NAME}|\d0[5-9]0(?:D|(?i:\s?Ti))?)s?{AFTER}"
 _CARD_SIGN = "卡(?![住死顿壳了着在])"  # a card; with these it is "stuck"
 # Each pattern begins with a digit and looks back from it: `re` finds such patterns five times as fast as those that
 # begin with a lookbehind.
-_GPUS_BY = re.compile(  # 8x A100, 2x8 H100
+GPUS_BY = regex(  # 8x A100, 2x8 H100
     rf"(?P<v>[1-9](?<![A-Za-z0-9_.]\d){FIGURES})\s?[x×*]\s?(?:(?P<by>[1-9]\d{{0,2}})\s?[x×*]?\s?)?"
     rf"(?i:{_MAKER}|\d{{2,3}}\s?GB\s){{0,2}}(?:{_NAMED}|(?i:{_GPU}){AFTER}|RTX|GTX|TITAN)"
 )
-_GPUS = re.compile(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Llama-3 GPU", "A800 80 GPU cards"
+_GPUS = regex(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Llama-3 GPU", "A800 80 GPU cards"
     r"(?P<v>[1-9](?<![A-Za-z0-9_.*]\d)(?<![A-Za-z]-\d)(?<![A-Za-z0-9]:\d)(?!(?<=[AHVahv]\d00\s\d)[024]\s)"
     rf"{FIGURES})(?<!{GPU_NUMBER})(?<!20[12]\d)(?=[ -]?[A-Za-z\d卡-])"
     rf"(?:[ -]?(?i:{_MAKER}|(?:rtx|gtx|[abhv]\d00|\d0[5-9]0|a6000|logical|physical|-)\s){{0,3}}(?i:\d{{2,3}}\s?GB\s)?"
     rf"(?:(?i:{_GPU})|{_CARD_SIGN}){AFTER}(?!=)| (?=[A-Za-z])(?i:{_MAKER}){{0,2}}(?:{_NAMED}|RTX|GTX))"
 )
-_PART_BEFORE = re.compile(
+_PART_BEFORE = regex(
     r"\b(?:on|with|using|uses?|only|over|takes?|to) (?P<part>\d{1,3}) (?:out )?of (?:the |our |my |its )?\Z"
 )  # 4 of 8 GPUs
 _PART_BEFORE_CHARS = 24  # at most
-_TIMES = re.compile(r"[x×*]\s?(?P<v>[1-9]\d{0,2})(?![A-Za-z0-9_.])")  # H100 x 8, x8 H100
-_COUNTED_BEFORE = re.compile(rf"(?<![\w.])\d{{1,3}}\s{GPU_NAME}\s?\Z")  # 2 H800*8 nodes; but "A100 x 8 nodes" are eight
+_TIMES = regex(r"[x×*]\s?(?P<v>[1-9]\d{0,2})(?![A-Za-z0-9_.])")  # H100 x 8, x8 H100
+_COUNTED_BEFORE = regex(rf"(?<![\w.])\d{{1,3}}\s{GPU_NAME}\s?\Z")  # 2 H800*8 nodes; but "A100 x 8 nodes" are eight
 _COUNTED_BEFORE_CHARS = 16  # at most
-_NODES_AFTER = re.compile(r"\s?nodes?\b")
-_NODES_BEHIND = re.compile(r"\s(?:(?:compute|worker)\s)?(?:nodes|machines|servers|hosts)\b")
-_TIMES_BEHIND = re.compile(
+_NODES_AFTER = regex(r"\s?nodes?\b")
+_NODES_BEHIND = regex(r"\s(?:(?:compute|worker)\s)?(?:nodes|machines|servers|hosts)\b")
+_TIMES_BEHIND = regex(
     r"(?:[ABHLV](?:\d00S?|20|40S?)|MI\d{3}X?|\bT4|RTX\s?A?[4568]000|910[A-C]\d?|Gaudi\s?\d"
     r"|\d0[5-9]0(?:D|\s?Ti)?|\dGB?\)?)\s?\Z",
     re.I,
 )
 _TIMES_BEHIND_CHARS = 10  # at most
-_TIMES_BEFORE = re.compile(rf" (?i:{_MAKER}){{0,2}}{_NAMED}")
-_IN_WORDS = re.compile(
+_TIMES_BEFORE = regex(rf" (?i:{_MAKER}){{0,2}}{_NAMED}")
+_IN_WORDS = regex(
     rf"{WORD}(?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}"
     rf"(?:(?:[abhv]\d00|\d0[5-9]0|l40|mi\d{{3}}x?)s?(?:\sgpus)?|(?:amd\s)?gpus?|cards?){AFTER}"
     r"(?! ==)"  # rocm-smi's heading "==== Weight between two GPUs ===="
@@ -79,60 +69,61 @@ _IN_WORDS = re.compile(
 # Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
 _PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
 _IN_OTHER_SCRIPTS = (
-    re.compile(rf"(?P<v>\d(?<![a-wyz_\d.]\d)\d{{0,3}})(?<!{GPU_NUMBER}) ?(?:{_PIECES}|个\s?gpu)"),
-    re.compile(
-        r"(?P<v>[1-9](?<![a-z_\d.到]\d)\d{0,3})卡在\s?(?:训练|微调|推理|预训|跑)"
-    ),  # 8卡在训练: training on eight
-    re.compile(r"(?P<v>\d(?<![\d.]\d)\d{0,3})\s?(?:枚|장|видеокарт|карт[аы]?(?!\w)|بطاق)"),
-    re.compile(rf"{SIGN_NUMBER}(?:[张块个]\s?)?(?:{_CARD_SIGN}|显卡|gpu|[abhv]\d00|\d0[5-9]0)"),
-    re.compile(r"gpu\s?(?:数量|卡数|个数|数)\s?[:：=为]\s?(?P<v>\d{1,4})"),
+    regex(rf"(?P<v>\d(?<![a-wyz_\d.]\d)\d{{0,3}})(?<!{GPU_NUMBER}) ?(?:{_PIECES}|个\s?gpu)"),
+    regex(r"(?P<v>[1-9](?<![a-z_\d.到]\d)\d{0,3})卡在\s?(?:训练|微调|推理|预训|跑)"),  # 8卡在训练: training on eight
+    regex(r"(?P<v>\d(?<![\d.]\d)\d{0,3})\s?(?:枚|장|видеокарт|карт[аы]?(?!\w)|بطاق)"),
+    regex(rf"{SIGN_NUMBER}(?:[张块个]\s?)?(?:{_CARD_SIGN}|显卡|gpu|[abhv]\d00|\d0[5-9]0)"),
+    regex(r"gpu\s?(?:数量|卡数|个数|数)\s?[:：=为]\s?(?P<v>\d{1,4})"),
 )
 
 COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
 # Options and fields, and a value behind them; of `--gres=gpu:a100:8` with the type between.
-_VALUE = r"(?::[a-z]\w{0,30})?[\"']?\s{0,3}[=:填]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
+_VALUE = r"(?::[a-z]\w{0,30})?[\"'\]]{0,2}\s{0,8}[=:填]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
 _PER_NODE_OPTIONS = (
     *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
-    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices"),
+    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "gpu number:", "num gpus  "),
 )
-_PER_NODE_OPTION = re.compile(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
+_PER_NODE_OPTION = regex(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
 _OPTIONS = (
     *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size", "world_size", "world size"),
-    *("num_processes", "gpu count", "gpu_count", "tpu_cores=", "-tp-size", "-tp "),
+    *("num_processes", "gpu count", "gpu_count", "number of gpus:", "tpu_cores=", "-tp-size", "-tp "),
 )
 # But not the advice of Accelerate's errors, the demand of a Ray actor, the origin of a checkpoint, or a degree of 1.
-_OPTION = re.compile(
+_OPTION = regex(
     r"(?<!specifying `--)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )(?<!saved with )(?<!saved with dp )"
     rf"(?!(?:tensor.parallel.size|-tp(?:-size)?)[\"' ]?\s{{0,3}}[=:]?\s{{0,3}}1\b)"
     rf"(?:{'|'.join(_OPTIONS)}){_VALUE}(?!\s?(?:!=|[*x×]\s?\d))"
 )
-_GPUS_OPTION = re.compile(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
+_GPUS_OPTION = regex(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
     rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
     r"(?![\w.:]|[,-]\d|\s?[x×*]\s?\d|\s?gb)"
 )
-_GPUS_OPTION_BEFORE = re.compile(r"(?:\A|[^\w.])(?:n_?)?\Z")
-_NO_GPUS = re.compile(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
-_DEVICES = re.compile(r"(?<!\w)devices[\"']?\s?[=:]\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
+_GPUS_OPTION_BEFORE = regex(r"(?:\A|[^\w.])(?:n_?)?\Z")
+_NO_GPUS = regex(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
+_DEVICES = regex(r"(?<!\w)devices[\"']?\s?[=:]\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
 _NCCL_TESTS_STARTS = (
     *("all_reduce_perf", "all_gather_perf", "alltoall_perf", "broadcast_perf", "reduce_perf", "reduce_scatter_perf"),
     *("sendrecv_perf", "scatter_perf", "gather_perf", "hypercube_perf"),
 )
-_NCCL_TESTS = re.compile(rf"[a-z_]{{8,20}}{COMMAND}\s(?:-g|--ngpus)\s?(?P<v>\d{{1,3}})\b")
-_DEVICE_LIST = re.compile(
-    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus[= ]|--include[= ][\"']?[\w.-]{1,60}:)"
-    r"(?P<list>\d{1,2}(?:,\s?\d{1,2}){1,31})(?![\w.])"
+_NCCL_TESTS = regex(rf"[a-z_]{{8,20}}{COMMAND}\s(?:-g|--ngpus)\s?(?P<v>\d{{1,3}})\b")
+_DEVICE_LIST = regex(
+    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus?[= ]|--devices?[= ][\"']?"
+    r"|device_ids\s?=\s?\[|--include[= ][\"']?[\w.-]{1,60}:)"
+    r"(?P<list>\d{1,2}(?:,\s?\d{1,2}){1,31}|(?<=--gpu )0(?:\s\d{1,2}){1,31})(?![\w.])"
 )
 MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
-_MPI_PROCESSES = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
+_HOST = r"(?:[\w.-]{1,60}|<[^<>\n]{1,40}>):\d{1,3}"
+MPI_HOSTS = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-H|--hosts?)\s(?P<hosts>{_HOST}(?:,{_HOST}){{0,127}})")
+_MPI_PROCESSES = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
 # For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
-_OF_GPUS = re.compile(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
+_OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
 # Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
-_DEGREES = re.compile(r"(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)[ =]\s?(?P<v>\d{1,4})\b")
-_COMMANDS_END = re.compile(r"(?<!\\)\n")
-_DEEPSPEED_GPUS = re.compile(r"deepspeed\s[^\n]{0,80}?--num_gpus[= ](?P<v>\d{1,3})\b")
+_DEGREES = regex(r"(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)[ =]\s?(?P<v>\d{1,4})\b")
+_COMMANDS_END = regex(r"(?<!\\)\n")
+_DEEPSPEED_GPUS = regex(r"deepspeed\s[^\n]{0,80}?--num_gpus[= ](?P<v>\d{1,3})\b")
 
 # "8 GPUs each", "8 GPUs per node", "8-GPU nodes"; before: "each with 8", "nodes x 8", 每台8.
-_PER_NODE_BEHIND = re.compile(
+_PER_NODE_BEHIND = regex(
     r"(?:[ -](?:GPUs?|cards?|SXM\d?|PCIe|NVL|HBM\de?|\d{2,3}\s?GB?)){0,3},?"
     r"(?:\s(?:each\b(?!\s(?:with|ha))|(?:per|(?:on|in) (?:each|every|a)(?: of (?:the )?\w{1,8})?|an?)"
     r"\s(?:node|machine|server|host)s?\b)"
@@ -140,29 +131,32 @@ _PER_NODE_BEHIND = re.compile(
     r"|\s?[x×*]\s?\d{1,3}\s?(?:nodes|machines|台|机|节点))",
     re.I,
 )
-_PER_NODE_BEFORE = re.compile(
-    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|[台机]各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s"
+_PER_NODE_BEFORE = regex(
+    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|[台机]各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
     r"|\b(?:each|every)\s(?:(?:node|machine|server|host)\s)?(?:with|has|having|of)\s"
     r"|(?P<with>\b(?:nodes|machines|servers|hosts)\s(?:with|have)\s)"
     r"|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
     re.I,
 )
 _PER_NODE_BEFORE_CHARS = 24  # at most
+_ONE_NODE_BEHIND = regex(
+    r"(?: \([^()\n]{1,20}\))?[ -](?!per |each |every )(?:[a-z]{3,9} )?(?:node|machine|server|system|instance)\b"
+)
 _MOST_ON_A_NODE = 16  # more are those of a cluster
-_SINGLE_GPU = re.compile(
+_SINGLE_GPU = regex(
     r"单[卡张]|(?<!least )(?<!than )(?<!not fit )(?<!n't fit )(?<!fit on )(?<!fit in )(?<!fit into )"
     r"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
     rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
 )
-_SEVERAL_SAID = re.compile(r"(?<![\w-])gpus\b(?!\s?[=:])|multi[- ]?gpu")
-_ONE_VISIBLE = re.compile(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\d])")
-_WORKS_BEHIND = re.compile(r"[^\n.;]{0,40}?\b(?:was|ran) (?:fine|ok|good)\b")  # and the others do not
-_SEVERAL_GPUS = re.compile(  # with one card it works, with several it does not
+_SEVERAL_SAID = regex(r"(?<![\w-])gpus\b(?!\s?[=:])|multi[- ]?gpu")
+_ONE_VISIBLE = regex(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\d])")
+_WORKS_BEHIND = regex(r"[^\n.;]{0,40}?\b(?:was|ran) (?:fine|ok|good)\b")  # and the others do not
+_SEVERAL_GPUS = regex(  # with one card it works, with several it does not
     r"gpus\b|multi[- ]?gpu|[多几]卡|another gpu|\b[2-9]\d{0,3} (?:\(also|workers\b|ranks\b|processes\b)"
 )
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
-    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", *_OPTIONS, "devices", "--include", *MPI_LAUNCHERS),
+    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", *_OPTIONS, "device", "--include", *MPI_LAUNCHERS),
 )
 
 
@@ -182,7 +176,7 @@ def count_gpus(
     fewer = False
     if names_gpu or any_of(_COUNT_WORDS, words) or CARD_NUMBER.search(words):
         in_words = matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))
-        for match in (*_GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
+        for match in (*GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
             start = match.start("v")
             if part := _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start):
                 return (int(part["part"]), start), None, False  # of the machine's eight the job has four
@@ -195,9 +189,11 @@ def count_gpus(
         started = numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS)
         started += numbers_at(_DEVICES, words, ("devices",)) + numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
         lists = matches_at(
-            _DEVICE_LIST, words, places(("visible_devices", "gpus=", "gpus =", "--gpus", "--include"), words)
+            _DEVICE_LIST,
+            words,
+            places(("visible_devices", "gpus=", "gpus =", "--gpu", "--device", "device_ids", "--include"), words),
         )
-        started += [(match["list"].count(",") + 1, match.start()) for match in lists]
+        started += [(len(re.findall(r"\d+", match["list"])), match.start()) for match in lists]
         per_node += started
         processes = numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
         times = max([number for number, _ in processes], default=1)
@@ -206,7 +202,11 @@ def count_gpus(
         options += _grids(words)
         asked = most([*started, *options], 100_000)
         fewer = asked is not None and (asked[0] < said[0] if said else asked[0] == 1 and _is_one_of_several(words))
-        total += processes if processes and (on_gpus or (on_gpus is None and _OF_GPUS.search(words))) else []
+        if processes and (on_gpus or (on_gpus is None and _OF_GPUS.search(words))):
+            total += processes
+            hosts = [*matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
+            slots = {int(host.rpartition(":")[2]) for match in hosts for host in match["hosts"].split(",")}
+            per_node += [(slots.pop(), hosts[0].start())] if len(slots) == 1 else []
         total += options
         total += [
             (number_of(match), match.start())
@@ -221,8 +221,9 @@ def count_gpus(
                     counts.append((number_of(match), match.start()))
     if not any(count for count, _ in (*per_node, *total)):
         single = first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
-        if single and _PER_NODE_BEHIND.match(words, single.end()):
-            return None, (1, single.start()), True  # there are several nodes
+        if single and (_PER_NODE_BEHIND.match(words, single.end()) or _ONE_NODE_BEHIND.match(words, single.end())):
+            # "single-GPU nodes" are several
+            return None, (1, single.start()), _ONE_NODE_BEHIND.match(words, single.end()) is None
         if single and not _SEVERAL_GPUS.search(words) and not _WORKS_BEHIND.match(words, single.end()):
             return (1, single.start()), None, False
         none = first_at(_NO_GPUS, words, places(("gpus",), words))
@@ -237,12 +238,7 @@ def _is_one_of_several(words: str) -> bool:
 
 def counts_gpus(text: str) -> bool:
     """Whether a text states GPUs in words, as "on 2 GPUs"."""
-    return _GPUS.search(text) is not None or _GPUS_BY.search(text) is not None
-
-
-def most(counts: Counts, limit: int) -> tuple[int, int] | None:
-    """The largest count up to a limit, beyond which a number counts something else, and its place."""
-    return max([count for count in counts if 0 < count[0] <= limit], key=itemgetter(0), default=None)
+    return _GPUS.search(text) is not None or GPUS_BY.search(text) is not None
 
 
 def numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> Counts:
@@ -255,11 +251,6 @@ def number_of(match: re.Match[str]) -> int:
     """The value of the group `v`, in figures or in words."""
     said = match["v"].lower()
     return _NUMERALS[said] if said in _NUMERALS else int(said.replace(",", ""))
-
-
-def is_no_count(text: str, place: int) -> bool:
-    """Whether the text before a number at a place makes it part of a name or of another number."""
-    return bool(_NO_COUNT.search(text, max(0, place - _NO_COUNT_CHARS), place))
 
 
 def _grids(words: str) -> Counts:

@@ -11,50 +11,42 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from distriage.base.texts import folded
+from distriage.base.texts import folded, regex
 from distriage.facts.counts import count_gpus, counts_gpus
 from distriage.facts.frameworks import (
+    branches,
     framework_of,
     frameworks_in,
-    launcher_of,
     nameless_versions,
     versions_of_framework,
 )
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
-from distriage.facts.nodes import count_nodes, speaks_of_several_nodes
+from distriage.facts.nodes import are_on_a_machine, count_nodes, speaks_of_several_nodes
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
 from distriage.facts.projects import PYTORCH, Tracker, projects
 from distriage.facts.regressions import worked_before
 from distriage.facts.scanning import Passage, Source, any_of, passage
-from distriage.facts.spoken import names_cpu_only
-from distriage.facts.systems import system_of
+from distriage.facts.spoken import absent_things, names_cpu_only
+from distriage.facts.systems import launcher_of, system_of, windows_of_paths
 from distriage.facts.versions import Comparison, Versions, of_title, releases
-from distriage.segments import Kind, Segment, Segments, split
+from distriage.segments import Kind, Role, Segment, Segments, split
 
 _OWN = (Kind.TITLE, Kind.FORM, Kind.PROSE, Kind.COMMAND, Kind.CONFIGURATION, Kind.SOURCE)
 _STATED = (*_OWN, Kind.LISTING)
 _OUTPUT = (Kind.TRACEBACK, Kind.LOG)
 _TOOLS_SIGNS = ("==", "[pip3]", "[conda]", "version", "  ")
 _MOST_OWN = 4
+_PYTORCHS = ("pytorch", "torch")
+# A block below such a heading is a list that the reporter wrote, unless it is long.
+_ENVIRONMENT = regex(r"environment|system info|versions?\b|\benv\b|hardware|setup|软硬件|环境", re.I)
+_MOST_LISTED = 12
+_MOST_LISTED_CHARS = 100  # of a line; more are a log's
+_UNAME = "Linux "
 _Value = TypeVar("_Value", str, int)
-_ELSEWHERE_IT_WORKS = re.compile(
-    r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z"
-)
-_PLAN = re.compile(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
+_ELSEWHERE_IT_WORKS = regex(r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z")
+_PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
 _ELSEWHERE_CHARS = 100  # at most
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
-# Words for an absent thing in a form: "NCCL version: N/A", "GPU models and configuration: No CUDA". For torch's build
-# "N/A" means that it could not be imported.
-_NONE = re.compile(
-    r":[ \t]{0,20}(?:(?:n[/.]?a|none)(?: ?\([^()\n]{0,40}\))?|no (?:cuda|gpus?)|not? applicable|not used|-)"
-    r"\.?[ \t\r]{0,20}(?=\n|\Z)"
-)
-_LABEL = re.compile(
-    r"[ \t>*#.\d-]{0,12}(?P<name>cuda|nccl|nvidia driver|gpu)s?(?:/cudnn| used to build pytorch(?![ \t]{0,20}:\s?n/))?"
-    r"(?:,? ?(?:models?|types?|versions?|build|runtime|and|configuration|memory|if used|\([^()\n]{0,40}\))){0,5}"
-    r"(?:\*\*)?[ \t]{0,20}:"
-)
-_ABSENT_FACTS = {"cuda": ("cuda",), "nccl": ("nccl",), "nvidia driver": ("driver",), "gpu": ("gpu_model", "gpu_count")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +135,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     if model and _ELSEWHERE_IT_WORKS.search(stated.words, max(0, model[1] - _ELSEWHERE_CHARS), model[1]):
         model = None if gpu_model(output, gpu_places(output.words)) else model  # the log is of the one that fails
     found: dict[str, tuple[str | int, Source]] = {}
-    absent = _absent(stated.words) - ({"gpu_count"} if model else set())
+    absent = absent_things(stated.words) - ({"gpu_count"} if model else set())
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
     nodes = count_nodes(stated)
@@ -156,7 +148,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         found |= _placed("gpu_model", None if model else gpu_model(output, gpu_places(output.words)), output)
         found |= counted
     found |= _placed("nodes", nodes, stated)
-    found |= _placed("os", system_of(stated), stated)
+    found |= _placed("os", system_of(stated), stated) or _placed("os", windows_of_paths(output), output)
     found |= _placed("launcher", launcher_of(own), own) or _placed("launcher", launcher_of(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
     values: dict[str, Any] = {"framework": framework[0], **{fact: value for fact, (value, _) in found.items()}}
@@ -204,6 +196,9 @@ def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]
 
 def _passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
     """The reporter's own words, these with listings, and tools' output."""
+    if any(_lists(one) for one in segments.of(Kind.LOG)):
+        listed = (replace(one, kind=Kind.LISTING) if _lists(one) else one for one in segments.all)
+        segments = Segments(segments.title, tuple(listed))
     own = passage(segments, *_OWN)
     return own, passage(segments, *_STATED) if segments.of(Kind.LISTING) else own, passage(segments, *_OUTPUT)
 
@@ -216,12 +211,26 @@ def _framework_and_torch(
     framework, source = framework_of(own, partial(_own_lists, segments), output, tracker)
     torch = torch_versions(stated) or torch_versions(output, labelled=True)
     version = Versions()
-    if framework == PYTORCH:
-        version = torch = torch or nameless_versions(own)
+    if projects().product_of(framework) == PYTORCH:
+        torch = torch or (nameless_versions(own) if tracker.product else torch)
+        version = torch or (branches(own, _PYTORCHS) if tracker.product else torch)
     elif framework is not None:
         version = versions_of_framework(framework, stated, tracker)
         version = version or versions_of_framework(framework, output, tracker, labelled=True)
     return (framework, source), {"framework_version": version, "torch": torch}
+
+
+def _lists(log: Segment) -> bool:
+    """Whether a block without a form of its own lists the environment."""
+    return (
+        log.kind is Kind.LOG
+        and len(log.lines) <= _MOST_LISTED
+        and _ENVIRONMENT.search(log.heading) is not None
+        and all(
+            line.role is Role.NONE and (len(line.text) <= _MOST_LISTED_CHARS or line.text.startswith(_UNAME))
+            for line in log.lines
+        )
+    )
 
 
 def _own_lists(segments: Segments) -> Passage:
@@ -255,7 +264,7 @@ def _counted(
     several = nodes is None and speaks_of_several_nodes(text.words)  # of several without a number, the sum is not known
     if per_node and not several and (total is None or per_node[0] * times > total[0]):
         counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))
-    if nodes and nodes[0] == 1 and total and not per_node:
+    if total and not per_node and (nodes[0] == 1 if nodes else not several and are_on_a_machine(text.words, total[0])):
         counts["gpus_per_node"] = counts["gpu_count"]
     if (fewer and times == 1 and not several) or 0 < counts.get("gpu_count", (0,))[0] < times:
         counts.pop("gpu_count", None)
@@ -282,14 +291,3 @@ def _placed(fact: str, found: tuple[_Value, int] | None, text: Passage) -> dict[
 
 def _either(versions: Sequence[str]) -> str:
     return " or ".join(versions if len(versions) < 4 else [*versions[:2], "others"])
-
-
-def _absent(words: str) -> set[str]:
-    """The things a form says are absent."""
-    found: set[str] = set()
-    for none in _NONE.finditer(words):
-        begin = words.rfind("\n", 0, none.start()) + 1
-        label = _LABEL.match(words, begin)
-        if label and label.end() == none.start() + 1:
-            found.update(_ABSENT_FACTS[label["name"]])
-    return found

@@ -1,4 +1,4 @@
-"""The framework of a report, by its repository or the names in its text; and the launcher. Pure."""
+"""The framework of a report, by its repository or the names in its text; and its version. Pure."""
 
 from __future__ import annotations
 
@@ -7,39 +7,44 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
+from distriage.base.texts import regex
 from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
 from distriage.facts.scanning import Passage, Source, any_of, matches_at, places
 from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, Versions, joined, versions_at
 
 _IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?(?!\d\d\.\d\d)\d)"  # `rayproject/ray:2.9.0`, not one that is numbered by month
 _NO_LONGER_NAME = r"(?!-(?!\d))"  # as `vllm-flash-attn`; but `deepspeed-0.16.2.tar.gz`
-_OUTSIDE_A_PATH = re.compile(rf"(?<![./\\])|{_IMAGE}")
+_OUTSIDE_A_PATH = regex(rf"(?<![./\\])|{_IMAGE}")
 # "We use DDP to accelerate training; it should accelerate it" names one framework.
-_VERB_BEFORE = re.compile(r"\b(?:to|can|not|cannot|helps?)\s\Z", re.I)
+_VERB_BEFORE = regex(r"\b(?:to|can|not|cannot|helps?)\s\Z", re.I)
 _VERB_BEFORE_CHARS = 8  # at most
-_VERB_AFTER = re.compile(r"accelerate\s(?:the|a|training|inference|computing|your|our|my|its?|this|that)\b(?!_)")
-_NO_VERB = re.compile(rf"accelerate(?:\s{{1,3}}(?:launch|config|env|test)\b|\.\w|\s?[:=]|{GAP}{VERSION})")
+_VERB_AFTER = regex(r"accelerate\s(?:the|a|training|inference|computing|your|our|my|its?|this|that)\b(?!_)")
+_NO_VERB = regex(rf"accelerate(?:\s{{1,3}}(?:launch|config|env|test)\b|\.\w|\s?[:=]|{GAP}{VERSION})")
 # In a framework's own repository a number or a branch needs no name: three numbers of the title, "I am using 0.7.5",
 # "upgraded to 0.8.0", "between 0.4.1 and 1.0", "current master". Each with the words that it begins with.
 _THREE_NUMBERS = r"(?=\d+\.\d+\.\d)(?!\d+\.\d+\.\d+\.\d+)"
 _RELEASE = rf"{_THREE_NUMBERS}{VERSION}(?!\w)"
-_IN_TITLE = re.compile(
+_IN_TITLE = regex(
     r"(?:\A|\b(?:in|on|since|from|to|after|(?<!nccl\s)(?<!cuda\s)(?<!python\s)version|release|using|with|and)\s"
     rf"|(?<=\d)/|\]\s|[\s\[(]v)v?{_RELEASE}",
     re.I,
 )
 _USED = (
-    ("\nin ", "using", "upgrad", "between", "running v", "version ", "update ", "release ", "since ", "in v"),
-    re.compile(
+    (
+        *("\nin ", "using", "upgrad", "between", "running v", "version ", "update ", "release ", "since ", "in v"),
+        *("nightly ",),
+    ),
+    regex(
         r"(?:(?:\nin|using|running(?=\sv)|upgrad(?:ed|ing)(?:\sfrom\sv?\d[\d.]{1,12})?\sto)\sv?"
         rf"{_THREE_NUMBERS}|update\s(?:from\s)?v?\d[\d.]{{1,12}}\s?(?:->|→|to)\sv?(?=\d+\.\d)|(?<=\n)release\s(?=\d+\.\d)"
-        rf"|since\s(?:v(?=\d)|{_THREE_NUMBERS})|in\sv{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?|(?<=with\s)version\s(?=\d+\.\d)){VERSION}(?![\w.]?\d)(?!\w)",
+        r"|(?<![\w-])nightly\s(?:build\s|version\s)?(?=\d+\.\d+\.\d+\.?dev\d)"
+        rf"|since\s(?:v\s?(?=\d)|{_THREE_NUMBERS})|in\sv{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?|(?<=with\s)version\s(?=\d+\.\d)){VERSION}(?![\w.]?\d)(?!\w)",
         re.I,
     ),
 )
 _FIELD = (  # of a form: the text below "Version" or "Which version do you use?"
     ("version", "which version", "what version", "release"),
-    re.compile(
+    regex(
         r"(?:^|(?<=[^-]\n)|(?<=# ))(?:which |what )?(?:version|release)s?(?: or commit)?"
         r"(?: (?:are you using|do you use))?"
         rf"\??[ \t]?[:\n]\s{{0,4}}[`*v]{{0,3}}{VERSION}",
@@ -47,41 +52,40 @@ _FIELD = (  # of a form: the text below "Version" or "Which version do you use?"
     ),
 )
 # The label of a form's line; for an unknown product "OpenPAI version: v0.11.0" is PAI's.
-_OWN_LABEL = re.compile(
-    rf"(?:^|\n)[\s*-]{{0,6}}(?P<name>[A-Za-z][\w -]{{2,30}}?)[ ]version\*{{0,2}}\s?[:=]\s{{0,3}}v?{VERSION}", re.I
+_OWN_LABEL = regex(
+    rf"(?:^|\n)[\s*-]{{0,6}}(?P<name>[A-Za-z][\w -]{{2,30}}?)[ ]version\*{{0,2}}\s?[:=]\s{{0,3}}"
+    rf"(?:[a-z-]{{3,30}}==|v)?{VERSION}",
+    re.I,
 )
 _CHECKED_OUT = (
     ("git c", "branch v"),
-    re.compile(rf"(?:git\s(?:checkout|clone)[^\n]{{0,60}}?\s(?:tags/)?v|branch\sv){VERSION}", re.I),
+    regex(rf"(?:git\s(?:checkout|clone)[^\n]{{0,60}}?\s(?:tags/)?v|branch\sv){VERSION}", re.I),
 )
-_BRANCH = re.compile(
-    r"(?P<v>master|main|nightly)\b[\"'`*]{0,2}"
-    r"(?=\s?(?:branch|build|wheels?|version|install|(?:of|as|on|from|at|and)\s|[.,;:()\r\n]|\Z))",
+_LEAST_END = 7  # letters; more than in "python"
+_BRANCH = regex(
+    r"(?P<v>master|main|nightly|develop)\b[\"'`*]{0,2}"
+    r"(?=\s?(?:branch|build|wheels?|version|install|(?:of|as|on|from|at|and)\s|/\d|[.,;:()\r\n]|\Z))",
     re.I,
 )
-_BRANCH_BEFORE = re.compile(
+_BRANCH_BEFORE = regex(
     r"\b(?:(?:current|latest|lastest|newest|recent)\s(?:[\w-]{1,20}\s){0,2}|(?:tip|top|head)\sof\s)[\"'`*]{0,2}\Z", re.I
 )
 # The text below a form's heading "Versions / Dependencies"
-_VERSION_FIELD = re.compile(
-    r"\n#{1,6} versions?[^\n]{0,40}\n\s{0,4}[`*]{0,3}(?:master|main|nightly)[`*. ]{0,3}(?=\n|\Z)"
+_VERSION_FIELD = regex(
+    r"\n#{1,6} versions?[^\n]{0,40}\n\s{0,4}[`*]{0,3}(?:master|main|nightly)"
+    r"(?:, [a-z]{3,9} 20\d\d)?[`*. ]{0,3}(?=\n|\Z)"
 )
 _BRANCH_BEFORE_CHARS = 56  # at most
 # "I have checked that it fails on the latest master" is a form's demand, and "please try" a maintainer's.
-_NO_BRANCH_IN = re.compile(r"\[[ x]\]|verified|checked|try|tried|updat|upgrad|please|fixed|merged", re.I)
+_NO_BRANCH_IN = regex(r"\[[ x]\]|verified|checked|try|tried|updat|upgrad|please|fixed|merged", re.I)
 _HASH = r"(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![0-9a-z])"
-_COMMIT_BEFORE = frozenset({"", "git", "latest", "last", "current"})
-_COMMIT = re.compile(
-    rf"commit(?:\s(?:id|hash|sha)|\sused\sto\sbuild\s[\w-]{{1,30}})?[\s:=`'\"*(]{{1,6}}(?P<v>(?=[a-f]{{0,39}}\d)[0-9a-f]{{7,40}})(?![0-9a-z])"
+_COMMIT_BEFORE = frozenset({"", "git", "latest", "last", "current", "the"})
+_COMMIT = regex(
+    rf"commit(?:\s(?:id|hash|sha)|\sused\sto\sbuild\s[\w-]{{1,30}})?(?:\s\([`a-z -]{{3,24}}\))?"
+    r"[\s:=`'\"*(]{1,6}(?P<v>(?=[a-f]{0,39}\d)[0-9a-f]{7,40})(?![0-9a-z])"
     rf"|version[:=`'\"* ]{{1,6}}(?P<bare>{_HASH})|(?:master|main) at @?(?P<at>{_HASH})",
     re.I,
 )
-
-_FINE_UNDER = re.compile(
-    r"\b(?:(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through)|not|without|instead of|rather than"
-    r"|not (?:use|using|via|with|by)) `?\Z"
-)  # another launcher
-_FINE_UNDER_CHARS = 24  # at most
 
 
 def framework_of(
@@ -106,22 +110,6 @@ def framework_of(
         return tracker.product, None
     meant = _meant([name for name, source in named if source.line == 0], [name for name, _ in named])
     return meant, next(source for name, source in named if name == meant)
-
-
-def launcher_of(text: Passage) -> tuple[str, int] | None:
-    """The launcher that a text names, and its place; one said to work for lack of another."""
-    known = projects()
-    if not any_of(known.starts_of_launchers, text.words):
-        return None
-    working = None
-    for name, launcher in known.launchers.items():
-        found = list(matches_at(launcher.expression, text.text, places(launcher.starts, text.words)))
-        starts = [one.start() for one in found]
-        if any(_FINE_UNDER.search(text.words, max(0, start - _FINE_UNDER_CHARS), start) for start in starts):
-            working = working or (name, starts[0])
-        elif starts:
-            return name, starts[0]
-    return working
 
 
 def frameworks_in(passage: Passage) -> list[str]:
@@ -167,18 +155,16 @@ def versions_of_framework(framework: str, passage: Passage, tracker: Tracker, *,
     beside = (
         versions_at(_framework_version(word), passage, begins, labelled=labelled) for word, begins in named.items()
     )
-    versions = joined(beside) or joined(_stamped(stamp, passage) for stamp in (project.stamps if project else ()))
+    versions = joined(beside) or joined(
+        versions_at(stamp.expression, passage, places(stamp.starts, passage.words))
+        for stamp in (project.stamps if project else ())
+    )
     if not versions and framework not in projects().parts and not labelled:
         versions = _commits(passage, named)
-    if not versions and at_home and not labelled:
-        versions = nameless_versions(passage) or _labelled(passage, spellings) or _branches(passage, spellings)
+    if not versions and at_home:
+        versions = Versions() if labelled else nameless_versions(passage)
+        versions = versions or _labelled(passage, spellings) or (versions if labelled else branches(passage, spellings))
     return versions
-
-
-def _stamped(stamp: str, passage: Passage) -> Versions:
-    before, _, after = stamp.partition("{}")
-    pattern = re.compile(rf"(?<![A-Za-z0-9]){re.escape(before)}{VERSION}{re.escape(after)}", re.I)
-    return versions_at(pattern, passage, places((before.lower(),), passage.words))
 
 
 def nameless_versions(passage: Passage) -> Versions:
@@ -192,9 +178,15 @@ def nameless_versions(passage: Passage) -> Versions:
 
 
 def _labelled(passage: Passage, spellings: Sequence[str]) -> Versions:
-    """The version of a line whose label ends in the product's name, however that is spelled."""
+    """The version of a line whose label ends in the product's name, however spelled, or is the end of that name."""
     called = tuple(_letters(one) for one in spellings if len(one) > 2)
-    found = [one for one in _OWN_LABEL.finditer(passage.text) if called and _letters(one["name"]).endswith(called)]
+    others = {_letters(name) for name in projects().all}
+
+    def means(name: str) -> bool:
+        is_end = len(name) >= _LEAST_END and name not in others and any(one.endswith(name) for one in called)
+        return is_end or name.endswith(called)
+
+    found = [one for one in _OWN_LABEL.finditer(passage.text) if called and means(_letters(one["name"]))]
     return Versions({one["v"]: passage.source(one.start("v")) for one in found})
 
 
@@ -229,10 +221,10 @@ def _framework_version(word: str) -> re.Pattern[str]:
     # "vllm     3577.9s".
     return re.compile(
         rf"(?:{NAME_BEFORE}(?<!included\sin\s)(?<!removed\sin\s){name}"
-        rf"(?:_version|\.__version__|\.version(?:\sis)?|-cu\d{{2,3}})?{NAME_AFTER}{_NO_LONGER_NAME}"
+        rf"(?:_version|\.__version__|\.version(?:\sis)?|-cu\d{{2,3}}(?:mkl)?|(?:-node)?-[cg]pu)?{NAME_AFTER}{_NO_LONGER_NAME}"
         rf"(?:\sAPI\sserver|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}(?!\d{{4}}|[12]\.0:)"
         rf"|(?<=:){name}_2\.1[0-3]:|(?<=/){name}(?:-[a-z]{{1,10}})?\simage\s(?:with|tag|version)\sv?"
-        rf"|(?<=/){name}-(?=\d[\w.+]{{1,60}}-(?:cp|py)\d)"  # the address of a wheel
+        rf"|(?<=/){name}-(?=\d[\w.+]{{1,60}}-(?:cp|py)\d|\d+\.\d+\.\d+[/#.-])"  # of a wheel, or of an unpacked release
         rf"|{_IMAGE}{name}(?:-[a-z]{{1,10}})?:v?){VERSION}",
         re.I,
     )
@@ -249,7 +241,7 @@ def _commits(passage: Passage, named: Mapping[str, Sequence[int]]) -> Versions:
             found.append(match)
             continue
         alone = before.strip(" -*#`") in _COMMIT_BEFORE and (match["v"] or _begins_section(words, line))
-        if alone or any_of(named, before):
+        if alone or passage.source(match.start()).line == 0 or any_of(named, before):
             found.append(match)
     return Versions(
         {f"commit {one['v'] or one['bare'] or one['at']}": passage.source(one.start()) for one in reversed(found)}
@@ -264,24 +256,24 @@ def _begins_section(words: str, line: int) -> bool:
 
 @cache
 def _commit_of(word: str) -> re.Pattern[str]:
-    """`Horovod version: b94d8b4`, `Horovod version: tip of master (b94d8b4)`."""
+    """`Horovod version: b94d8b4`, `Horovod version: tip of master (b94d8b4)`, "horovod at b94d8b4"."""
     return re.compile(
-        rf"{NAME_BEFORE}{re.escape(word)}\sversion\s?[:=]\s?(?:[a-z ]{{0,20}}\b(?:main|master)\s)?"
-        rf"[`(]{{0,2}}(?P<v>{_HASH})(?P<bare>)(?P<at>)",
+        rf"{NAME_BEFORE}{re.escape(word)}(?:\sversion\s?[:=]\s?(?:[a-z ]{{0,20}}\b(?:main|master)\s)?"
+        rf"|[\w-]{{0,8}}\s(?:at|@)\s(?:commit\s)?|\s#\d{{4,5}}\s)[`(]{{0,2}}(?P<v>{_HASH})(?P<bare>)(?P<at>)",
         re.I,
     )
 
 
-def _branches(passage: Passage, names: Iterable[str]) -> Versions:
+def branches(passage: Passage, names: Iterable[str]) -> Versions:
     """The branches behind a framework's name or "current", but not on the line of a form's checklist."""
     text, words = passage.text, passage.words
     found: dict[str, Source] = {}
-    for match in matches_at(_BRANCH, text, places(("master", "main", "nightly"), words)):
+    for match in matches_at(_BRANCH, text, places(("master", "main", "nightly", "develop"), words)):
         start = match.start()
         line = max(text.rfind("\n", 0, start) + 1, start - 200)
         before = words[max(line, start - _BRANCH_BEFORE_CHARS) : start]
-        named = before.rstrip(" :").removesuffix(" version").endswith(tuple(names)) or _BRANCH_BEFORE.search(before)
-        named = named or _VERSION_FIELD.search(words, max(0, start - _BRANCH_BEFORE_CHARS), match.end() + 4)
+        named = before.rstrip(" :()").removesuffix(" version").endswith(tuple(names)) or _BRANCH_BEFORE.search(before)
+        named = named or _VERSION_FIELD.search(words, max(0, start - _BRANCH_BEFORE_CHARS), match.end() + 20)
         if named and not _NO_BRANCH_IN.search(text, line, start + 60):
             found.setdefault(match["v"].lower(), passage.source(start))
     return Versions(found)

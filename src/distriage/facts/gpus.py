@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
+from distriage.base.texts import regex
 from distriage.facts.scanning import Passage, first_at, matches_at, places
 
 # Chinese and Japanese put no blanks between words, so only letters of our own alphabet belong to a name.
@@ -18,7 +19,7 @@ GPU_NAME = (
     r"|A(?:[2456]000|[45]500)|P100|MI\d{3}[AX]?"
     rf"|RTX[ -]?PRO[ -]?\d{{4}}|RTX[ -]?A?\d{{4}}D?{_TI_SUPER}(?:[ -]Ada)?|GTX[ -]?\d{{3,4}}M?(?!\d|\.\.){_TI_SUPER}"
     r"|Titan\s?(?:RTX|Xp|V|X)|[679][089]\d0\s?XTX?"
-    r"|(?:Radeon\s(?:RX\s)?|RX\s)\d{4}(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?)?|910[ABC]\d?"
+    r"|(?:Radeon\s(?:RX\s|Pro\s)?\d{3,4}|RX\s\d{4})(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?)?|910[ABC]\d?"
     r"|TPU\s?v\d\w{0,5}|Gaudi[ -]?[23]?|Trainium[ -]?[23]?|(?-i:Max)\s1(?:55|10)0|Apple\sM\d(?:\s(?:Pro|Max|Ultra))?"
     r"|(?-i:M\d\s(?:Pro|Max|Ultra)))"
     r"|T4|L4|L20|A10G?|A30|A40|P40|M[46]0|K80|K[24]0[cmxX]?|H20(?:-3e)?)"
@@ -33,7 +34,7 @@ _HUNDREDS = (
     *("a100", "h100", "v100", "p100", "b100", "a800", "h800", "h200", "gh200", "b200", "gb200", "b300", "gb300"),
     *("a6000", "a2000", "r9700", "7900", "7800", "6900", "6800"),
 )
-_HUNDRED = re.compile(r"00(?:(?<=[ahvpb][1238]00)|(?<=a[26]00)0|(?<=[67][89]00)|(?<=r9700))")
+_HUNDRED = regex(r"00(?:(?<=[ahvpb][1238]00)|(?<=a[26]00)0|(?<=[67][89]00)|(?<=r9700))")
 _STARTS = (
     *("l40", "titan", "ascend", "rtx", "gtx", "tpu", "910", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
     *("gb10", "9070", "h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
@@ -44,31 +45,36 @@ _STARTS = (
 _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|NVL|\d{2,3}\s?GB))*"
 _BEFORE = r"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))"
 _BEHIND = rf"(?:s?{AFTER}|(?=[xX]\d))"
-_GPU = re.compile(rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|(?<=[Tt]esla\s)[kmpt]\d{{1,3}}){_MEMORY}){_BEHIND}")
-_LESSER = re.compile(rf"{_BEFORE}(?P<v>{_LESSER_NAME}{_MEMORY}){_BEHIND}")
+_GPU = regex(rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|(?<=[Tt]esla[ -])[kmpt]\d{{1,3}}){_MEMORY}){_BEHIND}")
+_LESSER = regex(rf"{_BEFORE}(?P<v>{_LESSER_NAME}{_MEMORY}){_BEHIND}")
 # A bare number is a step, a line or a page, unless a count or a word beside it makes it a card.
-CARD_NUMBER = re.compile(r"[1-5](?<!\d.)0[5-9]0")
-_CARD_BEFORE = re.compile(
+CARD_NUMBER = regex(r"[1-5](?<!\d.)0[5-9]0")
+_CARD_BEFORE = regex(
     r"(?:(?<![\w.])\d{1,3}\s?[x×*]\s?|\b(?:nvidia|geforce|tesla|gpus?(?:\sis)?)\W{1,3}|[张块卡颗]\s?"
     r"|\b(?:an?|one|two|three|four|five|six|seven|eight|ten|twelve|sixteen|single|several|multiple|both|dual|my|our)\s)\Z",
     re.I,
 )
 _CARD_BEFORE_CHARS = 10  # at most
 _CARD_SUFFIX = r"(?i:\s?Ti(?:\sSuper)?\b|D\b)"
-_COUNTED_CARD = re.compile(rf"(?P<v>{GPU_NUMBER}{_CARD_SUFFIX}?)(?![\dA-Za-z_])")
+_COUNTED_CARD = regex(rf"(?P<v>{GPU_NUMBER}{_CARD_SUFFIX}?)(?![\dA-Za-z_])")
 _CARD_AFTER = r"(?=\s?(?:Ti\b|super\b|GPUs?\b|cards?\b|上|显卡|卡|\(?\d{2}\s?GB?\b))"
-_CARD = re.compile(rf"\b(?P<v>{GPU_NUMBER}{_CARD_SUFFIX}|{GPU_NUMBER}(?i:{_CARD_AFTER}))")
-_SLICE = re.compile(r"(?<![\w.])\dg\.\d{1,3}gb(?!\w)")  # of a GPU, by NVIDIA's MIG
+_CARD = regex(rf"\b(?P<v>{GPU_NUMBER}{_CARD_SUFFIX}|{GPU_NUMBER}(?i:{_CARD_AFTER}))")
+# The line of TensorFlow's form; it may name a card that no other words make one
+_FIELD = regex(
+    r"GPU models?(?: and memory)?\s?[:=]\s{0,3}(?P<v>(?=[A-Za-z ]{0,24}\d{3,4}[A-Za-z]{0,2}\b(?!\s?[GM]i?B))"
+    r"[A-Za-z\d][\w -]{1,30}?)(?=\s?(?:\d{1,2}\s?GB?\b|[,;/(\n]|\Z))"
+)
+_SLICE = regex(r"(?<![\w.])\dg\.\d{1,3}gb(?!\w)")  # of a GPU, by NVIDIA's MIG
 # A line of `torch.utils.collect_env`, SGLang's `check_env` or `nvidia-smi -L`; the first follows its heading.
-LISTED = re.compile(r"(?:\n[\s>*-]{0,8}|configuration ?: ?)GPU (?P<which>\d[\d,]{0,80}): (?P<v>[^\n]{0,100})")
-_LISTED_NAME = re.compile(
+LISTED = regex(r"(?:\n[\s>*-]{0,8}|configuration ?: ?)GPU (?P<which>\d[\d,]{0,80}): (?P<v>[^\n]{0,100})")
+_LISTED_NAME = regex(
     r"(?:NVIDIA|AMD|(?=Tesla|Quadro|GeForce|GRID|Radeon)) ?((?!Graphics Device)[A-Z0-9][\w+ -]{1,46}\w)"
     r"(?=\s{0,3}(?:\(|\Z))"
 )
 _MOST_LISTED = 64
 # Rows of `nvidia-smi` and Lightning's listing: a card each.
-_SMI_ROW = re.compile(r"\n\| {1,4}(\d{1,2}) {1,3}[A-Za-z][^|\n]{3,40}\b(?:On|Off) {1,3}\|")
-_CARDS_OF_LIGHTNING = re.compile(r"gpu:[^\S\n]*\n((?:\s{0,40}[-*]? ?[a-z][^:\n]{2,60}\n){1,64})[\s*-]{0,40}available:")
+_SMI_ROW = regex(r"\n\| {1,4}(\d{1,2}) {1,3}[A-Za-z][^|\n]{3,40}\b(?:On|Off) {1,3}\|")
+_CARDS_OF_LIGHTNING = regex(r"gpu:[^\S\n]*\n((?:\s{0,40}[-*]? ?[a-z][^:\n]{2,60}\n){1,64})[\s*-]{0,40}available:")
 _MOST_CARDS = 1000
 _TPU = (
     "colab tpu",
@@ -76,7 +82,7 @@ _TPU = (
     *(f"tpu_cores={cores}" for cores in (1, 8)),
     *(f" {cores} tpu cores" for cores in (1, 8)),
 )
-_LETTERS = re.compile("(?<!K[24]0)[A-Za-z]+")
+_LETTERS = regex("(?<!K[24]0)[A-Za-z]+")
 _NOT_IN_CAPITALS = {
     word.upper(): word
     for word in (
@@ -102,6 +108,8 @@ def gpu_model(passage: Passage, named: Sequence[int]) -> tuple[str, int] | None:
     """
     text, words = passage.text, passage.words
     found = _listed(text, words) or _first_named(text, named)
+    if found is None and (field := first_at(_FIELD, text, places(("gpu model",), words))):
+        found = field["v"].strip(), field.start("v")
     if found is None and "tpu" in words and (tpu := places(_TPU, words)):
         found = "TPU", tpu[0]
     part = _SLICE.search(words) if found and "mig" in words else None

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set
 from functools import cache
 from typing import Literal
 
-from distriage.base.texts import folded, packaged_table
+from distriage.base.texts import folded, packaged_table, regex
 from distriage.base.validation import Strict
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import NCCL, PYTORCH, Projects, projects
@@ -21,12 +21,12 @@ from distriage.segments import Kind, Segments
 
 # Python, IPython, Cython, PyTorch's C++, gdb and Java; and pytest's, whose beginning alone says too little.
 _TRACEBACK = ("traceback (", '", line ', ".py in ", ".pyx in ", "frame #", "\n#0 ", "\n#1 ", "\n\tat ")
-_PYTEST = re.compile(r"\.py:\d{1,6}: (?:in |\w{1,60}(?:error|exception))")
+_PYTEST = regex(r"\.py:\d{1,6}: (?:in |\w{1,60}(?:error|exception))")
 _COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train", "torchtrainer")
 _CUDA_ERRORS = ("cuda error", "cuda out of memory", "nccl error", "nccl warn")  # a card is there, despite any denial
 _NATIVE = (  # a program of C++; its frames, files and libraries occur in the logs of Python's, too
     ("c++", "libtorch", "plasma manager"),
-    re.compile(
+    regex(
         r"c\+\+(?<![\w+]c\+\+)(?![\w+]| ?(?:exception|stack|compiler|extension|version))"
         r"|libtorch(?![\w.-]{0,20}\.so|_)|plasma manager"
     ),
@@ -37,7 +37,7 @@ _SEVERAL = (
         *(" rank", "rank ", "ranks", "world", "multi", "data", "tensor", "pipeline", "expert", "context", "model"),
         *("distribut", "workers", "ddp", "fsdp", "zero", "nccl", "tp"),
     ),
-    re.compile(
+    regex(
         r" ranks?\b|rank \d|ranks\b|world[ _-]?size(?![=: ]{1,3}1\b)|multi[- _]?(?:gpu|node|process|card|worker)"
         r"|(?:data|tensor|pipeline|expert|context|model)[- _]parallel(?![- _]size[ =]{1,3}1\b)"
         r"|distributed|workers\b|ddp\b|fsdp|zero[- _]?[123]\b|nccl|tp[ =]{0,3}(?:[2-9]|\d\d)\b"
@@ -48,7 +48,7 @@ _RANKS = (  # processes of one job, each with a rank
         *("rank", "world", "torchrun", "nproc", "deepspeed", "accelerate launch", "mpirun", "mpiexec", "srun"),
         *("horovod", "ddp", "distributed", "dist_", "fsdp", "zero", "nccl", "megatron", "parallel", "tp", "hccl"),
     ),
-    re.compile(
+    regex(
         r"rank[ :=_]?\d|ranks\b|local_rank|world[ _-]?size(?![=: ]{1,3}1\b)|torchrun|nproc|deepspeed|accelerate launch"
         r"|dist_(?:device_|a)?sync|mpirun|mpiexec|srun|horovod|ddp\b|distributed(?:dataparallel|_c10d|\.)|fsdp"
         r"|zero[- _]?[123]\b|nccl|hccl|megatron|parallel_size[ =:]{1,3}(?:[2-9]|\d\d)\b|tp[ =]{0,3}(?:[2-9]|\d\d)\b"
@@ -56,13 +56,11 @@ _RANKS = (  # processes of one job, each with a rank
 )
 _ALONE = (  # a launched process that is the only one
     ("world", "member: 1/1", "with 1 "),
-    re.compile(
-        r"world[ _-]?size[\"']?(?:\s?[=:]\s?|\s(?:is\s|of\s)?)1(?![\w.])|member: 1/1(?!\d)|with 1 (?:process|node)"
-    ),
+    regex(r"world[ _-]?size[\"']?(?:\s?[=:]\s?|\s(?:is\s|of\s)?)1(?![\w.])|member: 1/1(?!\d)|with 1 (?:process|node)"),
 )
 _NOT_ALONE = (
     ("world", "rank", "nproc"),
-    re.compile(
+    regex(
         r"world[ _-]?size[\"']?(?:\s?[=:]\s?|\s(?:is\s|of\s)?)(?:[2-9]|1\d)|rank[ :=_\[]{0,2}[1-9]"
         r"|nproc[a-z_-]{0,12}[ =][2-9]"
     ),
@@ -73,7 +71,7 @@ _HANGS = (
         *("hang", "hung", "stuck", "lock", "freez", "froze", "stall", "wait", "block", "never ", "not ", "ever"),
         *("indef", "no progress", "watchdog", "nothing ", "prints nothing", "卡", "挂起", "阻塞"),
     ),
-    re.compile(
+    regex(
         r"(?<![a-z])(?:hang|hung|stuck|freez|froze|stall|wait(?:s|ing|ed)?\b)|lock(?:ed)? ?up|(?<=dead)lock"
         r"|block(?:s|ed)? (?:for|at|in|until|on)\b|never (?:return|finish|come|end|get|start|exit)"
         r"|ever(?:(?<=forever)|(?<=for ever))|not (?:return|finish|end|progress|exit|move)\b|indefinite"
@@ -83,26 +81,26 @@ _HANGS = (
 )
 _RENAMED = (
     ("unexpected keyword", "cannot import name", "module '", "'tensor' object"),
-    re.compile(r"unexpected keyword|cannot import name|module '[^'\n]{1,80}' has no|'tensor' object has no attribute"),
+    regex(r"unexpected keyword|cannot import name|module '[^'\n]{1,80}' has no|'tensor' object has no attribute"),
 )
 _SEVERAL_NODES = (
     *("cluster", "nodes", "machines", "kubernetes", "k8s", "redis_address", "--head"),
     *("head node", "head_node", "worker node", "hosts", "other node", "two servers"),
 )
 # In a title: a server's answer is wrong, and perhaps not its tokens.
-_ANSWER = re.compile(
+_ANSWER = regex(
     r"(?:tool|function)[ _-]?(?:call|pars)|finish_?reason|reasoning[ _-](?:content|parser)|response_format|\bjson\b"
     r"|logprob|\bn ?[=>] ?\d|\bchunks\b|(?<!\w)(?<!cuda )(?<!side )stream(?:ing|ed|_options)?\b"
 )
-_RESERVED = re.compile(  # the allocator's own numbers, in GiB
+_RESERVED = regex(  # the allocator's own numbers, in GiB
     r"(\d{1,4}(?:\.\d{1,3})?) gib (?:is )?reserved by pytorch but unallocated"
     r"|(\d{1,4}(?:\.\d{1,3})?) gib already allocated[^\n]{0,80}?(\d{1,4}(?:\.\d{1,3})?) gib reserved in total"
 )
 _OLD_TORCH = ("mib cached", "gib cached", "reserved in total by pytorch")  # how releases before 2 count memory
 _TITLE_CHARS = 256  # GitHub's maximum
-_WATCHED = re.compile(r"rank ?(\d{1,5})\]:? ?[^\n]{0,200}?seqnum=")
+_WATCHED = regex(r"rank ?(\d{1,5})\]:? ?[^\n]{0,200}?seqnum=")
 _LIBRARIES = ("site-packages", "dist-packages", "...", "/lib/python", "<frozen", "torch/", "/opt/conda")
-_FRAME = re.compile(r"file \"([^\"\n]{1,300})\", line")
+_FRAME = regex(r"file \"([^\"\n]{1,300})\", line")
 
 
 class Words(Strict):

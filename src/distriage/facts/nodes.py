@@ -7,81 +7,91 @@ from __future__ import annotations
 
 import re
 
+from distriage.base.texts import regex
 from distriage.facts.counts import (
-    COMMAND,
     FIGURES,
+    GPUS_BY,
+    MPI_HOSTS,
     MPI_LAUNCHERS,
     NUMBER_WORDS,
     SIGN_NUMBER,
     WORD,
-    Counts,
-    is_no_count,
-    most,
     number_of,
     numbers_at,
 )
 from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import Passage, any_of, first_at, matches_at, places
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_no_count, matches_at, most, places
 
 # "2 compute nodes", "16 A800 nodes", "3 GPU worker nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and
 # "8 GPU node" count GPUs.
 _KIND = (
-    r"(?:(?i:compute|worker|DGX|HGX|[a-z]\d\w{0,3}\.\d{0,2}x?large)\s"
+    r"(?:(?i:compute|worker|AWS|GCP|Azure|EC2|physical|DGX|HGX|[a-z]\d\w{0,3}\.\d{0,2}x?large)\s"
     rf"|(?:\d{{1,2}}[x-])?(?:(?i:[CG]PU)|(?i:DGX\s|HGX\s|nvidia\s)?{GPU_NAME}(?:\s?[x×*]\s?\d{{1,2}})?)\s"
     r"(?:(?i:compute|worker)\s)?(?=[a-z]{4,7}s\b))?"
 )
 # Not those of "aarch-64 server", "4090 server", "localhost:8000 server", "04:20:27 server.py:228]", "05,323 Node[0]".
-_NODES = re.compile(
+_NODES = regex(
     rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d)(?<!\d/\d)(?<![A-Za-z]\d-\d){FIGURES})(?<!{GPU_NUMBER})"
     rf"(?:-|[x×]? (?=[A-Za-z\d]){_KIND})"
-    r"(?i:nodes?|machines?|servers?(?! error)|hosts?|VMs|Sparks?)\b(?!\[|\.\w|=|\(s\)|[ -](?i:groups?|pools?))"
+    # "1 server 2 workers" are processes of a parameter server
+    r"(?i:nodes?|machines?|servers?(?! error|,? \d workers?)|hosts?|VMs|Sparks?)\b"
+    r"(?!\[|\.\w|=|\(s\)|[ -](?i:groups?|pools?))"
 )
 # Two machines that are compared with each other are not the nodes of one job.
-_IN_WORDS = re.compile(
+_IN_WORDS = regex(
     rf"(?i:{WORD}){_KIND}(?i:nodes?|machines?|servers?|hosts?|VMs|Sparks?){AFTER}(?![ -](?i:groups?|pools?))"
 )
 _NODE_SIGN = "(?:个?节点|台|机(?![会构制率])|ノード|노드|개의 노드)"
 _NODE_WORD = "(?:узл|машин|сервер|нод)"
 _IN_OTHER_SCRIPTS = (
-    re.compile(rf"{SIGN_NUMBER} ?{_NODE_SIGN}"),
-    re.compile(rf"(?P<v>\d(?<![a-z0-9_.-]\d)\d{{0,2}}) ?{_NODE_SIGN}"),
-    re.compile(r"노드[는가]?\s?(?P<v>\d{1,3})개"),
-    re.compile(rf"(?P<v>\d(?<!\w\d)\d{{0,2}})\s{_NODE_WORD}"),
-    re.compile(rf"(?P<v>дв(?:а|е|ух))\s{_NODE_WORD}"),
+    regex(rf"{SIGN_NUMBER} ?{_NODE_SIGN}"),
+    regex(rf"(?P<v>\d(?<![a-z0-9_.-]\d)\d{{0,2}}) ?{_NODE_SIGN}"),
+    regex(r"노드[는가]?\s?(?P<v>\d{1,3})개"),
+    regex(rf"(?P<v>\d(?<!\w\d)\d{{0,2}})\s{_NODE_WORD}"),
+    regex(rf"(?P<v>дв(?:а|е|ух))\s{_NODE_WORD}"),
 )
 # A number that no longer holds: "2 nodes, was 4 nodes", "saved on 4 nodes", "resuming on 2 nodes instead of 4 nodes".
 # But a report that it works "on 1 node instead of 2 nodes" is about two.
-_FORMER = re.compile(
+_FORMER = regex(
     r"(?:(?:[,;(]\s?(?:was|were)|\b(?:previously|formerly|saved))(?:\s(?:on|with|by))?"
     r"|\b(?:resum|restor|restart|continu|load)[^.\n]{1,50}\sinstead\sof)\s\Z"
 )
 _FORMER_CHARS = 72  # at most
 # 2x p4d.24xlarge, two p2.8xlarge instances
-_INSTANCES = re.compile(
+_INSTANCES = regex(
     r"(?P<v>[1-9](?<![\w.-]\d)\d{0,2}|\b(?:two|three|four|eight|sixteen))\s?[x×]?\s(?=[a-z])[a-z]\d{1,2}[a-z]{0,4}\.\d{0,2}x?(?:large|metal)\b",
     re.I,
 )
 _INSTANCE_STARTS = (*map(str, range(1, 10)), "two", "three", "four", "eight", "sixteen")
-_OPTIONS = ("nnodes", "num_nodes", "num-nodes", "num_machines", "--nodes")
-_OPTION = re.compile(  # the most of `--nnodes=1:4` and `--nodes=2-4`
-    rf"(?:{'|'.join(_OPTIONS)})[\"']?\s?[=: ]\s?(?:\d{{1,4}}[:-])?(?P<v>\d{{1,4}})\b"
+_OPTIONS = ("nnode", "num_nodes", "num-nodes", "num_machines", "--nodes")
+_OPTION = regex(  # the most of `--nnodes=1:4` and `--nodes=2-4`
+    rf"(?:{'|'.join(_OPTIONS)})s?[\"']?\s?[=: ]\s?(?:\d{{1,4}}[:-])?(?P<v>\d{{1,4}})\b"
 )
 _SLURM = ("sbatch", "srun", "salloc")
-_SLURM_NODES = re.compile(r"(?i:sbatch|srun|salloc)[^\n]{0,120}?\s-N\s?(?:\d{1,4}-)?(?P<v>\d{1,4})\b")
-_HOST = r"(?:[\w.-]{1,60}|<[^<>\n]{1,40}>):\d{1,3}"
-_MPI_HOSTS = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-H|--hosts?)\s(?P<hosts>{_HOST}(?:,{_HOST}){{0,127}})")
+_SLURM_NODES = regex(r"(?i:sbatch|srun|salloc)[^\n]{0,120}?\s-N\s?(?:\d{1,4}-)?(?P<v>\d{1,4})\b")
+# Two AWS instances, 2 workers with 4 GPUs each
+_INSTANCES_IN_WORDS = regex(
+    rf"\b(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) "
+    r"(?:workers? (?:with|of|having) \d{1,2} (?:[a-z]{3,8} )?(?:gpus|cards|[abhv]\d00)"
+    r"|(?:aws|ec2|gcp|azure|cloud) instances)\b"
+)
 _REPLICA_SPECS = "replicaspecs:"  # of Kubeflow's jobs
-_REPLICAS = re.compile(r"\breplicas:\s{0,3}(\d{1,4})\b")
+_REPLICAS = regex(r"\breplicas:\s{0,3}(\d{1,4})\b")
 _REPLICA_SPECS_CHARS = 4000  # at most
-_SEVERAL_NODES = re.compile(
+_SEVERAL_NODES = regex(
     r"hosts\b|multi[- ]?host|node(?:s\b(?<!numa nodes)|\b(?:(?<=new node)|(?<=second node)|(?<=other node)))"
     r"|multi[- ]?node|machines\b|[多几跨]机|[多几跨]个?节点"
 )
 _SINGLE = ("single ", "single-", "one ", "one-", "gpus of ", "单机", "--standalone")
-_SINGLE_NODE = re.compile(
+_SINGLE_NODE = regex(
     r"(?<!than )(?<!those of )\b(?:single|one)[ -](?:(?!more|other|such|each|gpu)[a-z]{3,16} )?"
     r"(?:node|machine|server|host)\b(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the)\b)"
     r"|gpus of (?:the|one|a) (?:same )?(?:node|machine|server)\b|单机|--standalone\b"
+)
+_ON_A_MACHINE = regex(
+    r"(?<!other )(?<!different )\b(?:machine|node|server|host|workstation|box|instance|vm|pc) "
+    r"(?:with|has|having|of|consisting of) (?:the )?"
+    rf"(?P<v>\d{{1,2}}|{'|'.join(NUMBER_WORDS)})(?=x|\b)(?!\.\d| ?(?:cpu|core|gi?b|node|vcpu))"
 )
 _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
 
@@ -104,12 +114,17 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
             counted = former if _is_former(words, match.start()) else counts
             counted.append((number_of(match), match.start()))
         counts += numbers_at(_OPTION, words, _OPTIONS)
+    for match in GPUS_BY.finditer(text):  # 2x8 H100
+        if match["by"] and "\n" not in match[0] and not is_no_count(text, match.start()):
+            counts.append((number_of(match), match.start()))
+    if "worker" in words or "instances" in words:
+        counts += [(number_of(match), match.start()) for match in _INSTANCES_IN_WORDS.finditer(words)]
     if "xlarge" in words or ".metal" in words:
         counts += numbers_at(_INSTANCES, words, _INSTANCE_STARTS)
     counts += [(number_of(match), match.start()) for match in matches_at(_SLURM_NODES, text, places(_SLURM, words))]
     counts += [
         (match["hosts"].count(",") + 1, match.start())
-        for match in matches_at(_MPI_HOSTS, text, places(MPI_LAUNCHERS, words))
+        for match in matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))
     ]
     if (specs := words.find(_REPLICA_SPECS)) >= 0:
         counts.append((sum(map(int, _REPLICAS.findall(words, specs, specs + _REPLICA_SPECS_CHARS))), specs))
@@ -134,3 +149,8 @@ def _is_former(words: str, start: int) -> bool:
 def speaks_of_several_nodes(words: str) -> bool:
     """Whether a text in lower case mentions several nodes, perhaps without their number."""
     return bool(_SEVERAL_NODES.search(words))
+
+
+def are_on_a_machine(words: str, count: int) -> bool:
+    """Whether a folded text speaks of a machine with so many GPUs."""
+    return any(number_of(match) == count for match in _ON_A_MACHINE.finditer(words))

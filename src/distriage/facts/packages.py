@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from distriage.base.texts import regex
 from distriage.facts.scanning import Passage, first_at, places
 from distriage.facts.versions import (
     BLANKS,
@@ -20,42 +21,47 @@ from distriage.facts.versions import (
     versions_at,
 )
 
-_TORCH = re.compile(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
+_TORCH = regex(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
     rf"(?:{NAME_BEFORE}(?<!used\sto\sbuild\s)(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.(?:__)?version(?:__)?)"
     rf"|(?<=/cu\d\d\d/)torch){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
     rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # part of Lightning's form
     re.I,
 )
 _TORCH_STARTS = ("torch", "pytorch")
-_WHEEL_TAG = re.compile(r"\+cu(\d\d)(\d)\b")
-_PYTHON = re.compile(
+_WHEEL_TAG = regex(r"\+cu(\d\d)(\d)\b")
+_PYTHON = regex(
     rf"{NAME_BEFORE}(?<!requires\s)(?<!require\s)(?<!needs\s)python{NAME_AFTER}{NOTE}{GAP}(?=[23]\.){VERSION}", re.I
 )
-_PY = re.compile(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
-_PY_TAG = re.compile(r"(?<![A-Za-z0-9])py(?P<py>3(?:[5-9]|1[0-4]))(?![A-Za-z0-9.])")  # of an image, beside `cu116`
-_PYTHON_OF_PATH = re.compile(  # /usr/lib/python3.10/site-packages/, \\Python38\\lib\\site-packages
-    r"python(?:(?P<v>[23]\.\d{1,2})/(?:site-packages|dist-packages|[a-z_]{2,30}(?:/|\.py))"
-    r"|(?P<major>[23])(?P<minor>\d{1,2})\\(?:lib\\)?site-packages)",
+_PY = regex(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
+_PY_TAG = regex(r"(?<![A-Za-z0-9])py(?P<py>3(?:[5-9]|1[0-4]))(?![A-Za-z0-9]|\.\d)")  # of an image, beside `cu116`
+_PYTHON_OF_PATH = regex(  # lib/python3.10/site-packages/, bin/python3.10, Python38\\lib\\site-packages, a wheel
+    r"python(?:(?P<v>[23]\.\d{1,2})(?:/(?:site-packages|dist-packages|lib-dynload|[a-z_]{2,30}(?:/|\.py))"
+    r"|(?:(?<=bin/python\d\.\d)|(?<=bin/python\d\.\d\d))(?!\w))"
+    r"|(?P<major>[23])(?P<minor>\d{1,2})\\(?:lib\\)?site-packages)"
+    r"|cp(?:ython-)?3(?P<tag>\d{1,2})-(?=cp3|abi3|x86_64|aarch64|win|linux|darwin)",
     re.I,
 )
-_CUDA_OF_SUFFIX = re.compile(r"\+cuda(?P<v>\d\d?\.\d)", re.I)  # of a package: 2.29.2-1+cuda12.9
+# 2.29.2-1+cuda12.9 of a package, /usr/local/cuda-12.4 of a path
+_CUDA_OF_SUFFIX = regex(r"(?:\+cuda|/cuda[-/])(?P<v>\d\d?\.\d)(?!\d)", re.I)
 _SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|release |{BLANKS}|{IS}){{0,12}}"
-_CUDA = re.compile(
+_CUDA_TEXT = (
     rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit"
     rf"|(?<=pytorch-)cuda(?==)|{NAME_BEFORE}cuda_(?=\d\d?\.\d\.r\d)"
-    rf"|(?:{NAME_BEFORE}(?<!\+)|(?<=\d\.\d-))cuda(?:/cudnn)?(?: version)?){_SHORT_GAP}(?!\d+\.\d+\.\d+\.\d){VERSION}"
-    r"|[+/_-]cu(?P<tag>\d{3})\b|-cu(?P<digits>[789]\d)\b",
-    re.I,
+    rf"|(?:{NAME_BEFORE}(?<!\+)|(?<=\d\.\d-))cuda(?:/cudnn| and cudnn)?(?: version)?){_SHORT_GAP}"
+    rf"(?!\d+\.\d+\.\d+\.\d){VERSION}"
 )
+_CUDA = regex(_CUDA_TEXT, re.I)
+_CUDA_IN_LIST = regex(rf"{_CUDA_TEXT}(?=\s?(?:[,;()|\n]|\Z))", re.I)  # not "CUDA 12.1 on the old machine"
+_CUDA_TAG = regex(r"(?<![A-Za-z0-9])cu(?P<tag>\d{3})(?:mkl)?\b|(?<=-)cu(?P<digits>[789]\d)\b", re.I)
 # Without a point: "CUDA 9", "CUDA/cuDNN version: 10"; not "CUDA 8 GPUs". The first release read so is 7, the last 13.
-_CUDA_SERIES = re.compile(
+_CUDA_SERIES = regex(
     rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ -]{{0,4}}(?P<v>[789]|1[0-3])"
     r"(?!\w|[.-]\w|[ \t](?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?"
     r"|kernels?|errors?|[abhltv]\d|rtx|gtx))",
     re.I,
 )
 # Words that tell the toolkit, which builds, from the runtime that torch brings with it.
-_TOOLKIT = re.compile(
+_TOOLKIT = regex(
     r"(?:cuda compilation tools, release |installed cuda version |cuda runtime version: "
     rf"|cuda\s?toolkit(?: version)?{_SHORT_GAP}"
     rf"|nvcc(?: version|: release)?(?:{_SHORT_GAP}|\s?\.{{3,}}\s)|(?:system|local) cuda(?: version)?{_SHORT_GAP}"
@@ -63,32 +69,30 @@ _TOOLKIT = re.compile(
     re.I,
 )
 _TOOLKIT_STARTS = ("cuda", "installed cuda", "nvcc", "system cuda", "local cuda")
-_CUDA_OF_SMI = re.compile(rf"driver version: [\d.]{{5,12}}\s{{1,9}}\|?\s{{0,4}}cuda version: {VERSION}", re.I)
+_CUDA_OF_SMI = regex(rf"driver version: [\d.]{{5,12}}\s{{1,9}}\|?\s{{0,4}}cuda version: {VERSION}", re.I)
 _NO_CUDA = "cuda runtime version: no cuda"  # from a torch built with CUDA on a machine without it
-_CUDA_OF_TORCH = re.compile(rf"cuda used to build pytorch:{BLANKS}{VERSION}", re.I)
-_ROCM_OF_TORCH = re.compile(rf"rocm used to build pytorch:{BLANKS}{VERSION}", re.I)
+_CUDA_OF_TORCH = regex(rf"cuda used to build pytorch:{BLANKS}{VERSION}", re.I)
+_ROCM_OF_TORCH = regex(rf"rocm used to build pytorch:{BLANKS}{VERSION}", re.I)
 # Below `CUDA:` Lightning lists the cards, whether they are there, and the version.
-_CUDA_LISTING = re.compile(rf"cuda:[^\S\n]*\n(?:[^\n]{{0,80}}\n){{1,40}}?[\s*-]{{0,24}}version:{BLANKS}{VERSION}", re.I)
-_ROCM = re.compile(
+_CUDA_LISTING = regex(rf"cuda:[^\S\n]*\n(?:[^\n]{{0,80}}\n){{1,40}}?[\s*-]{{0,24}}version:{BLANKS}{VERSION}", re.I)
+_ROCM = regex(
     rf"(?:ROCM used to build PyTorch|{NAME_BEFORE}rocm(?: version)?){_SHORT_GAP}{VERSION}"
     r"|\+rocm(?P<wheel>\d\.\d(?:\.\d)?)|-rocm(?P<digits>\d{3})\b",
     re.I,
 )
-_NCCL = re.compile(
+_NCCL = regex(
     rf"{NAME_BEFORE}(?:nccl|(?P<rccl>rccl)|nvidia-nccl-cu\d+)(?:[ _-]?version)?"
     rf"(?:[\"'`*|\n:=v(]|{BLANKS}|{IS}){{1,10}}(?=[12]\.){VERSION}",
     re.I,
 )
-_VLLM_NCCL = re.compile(rf"vllm[-_]nccl[-_]cu\d\d(?:={{1,2}}|{BLANKS})(?P<v>\d+\.\d+\.\d+)")  # vLLM loads its own
-_HIP = re.compile(rf"{NAME_BEFORE}hip(?: version)?{_SHORT_GAP}{VERSION}", re.I)  # it bears ROCm's number
-_DRIVER_VERSION = r"[\s`*]{0,10}(?:[|:：=(是为]|is)?[\s`*v]{0,4}(?P<v>\d{3}\.\d{1,3}(?:\.\d{2})?)(?![\d.]\d)"
-_DRIVER = re.compile(
+_VLLM_NCCL = regex(rf"vllm[-_]nccl[-_]cu\d\d(?:={{1,2}}|{BLANKS})(?P<v>\d+\.\d+\.\d+)")  # vLLM loads its own
+_HIP = regex(rf"{NAME_BEFORE}hip(?: version)?{_SHORT_GAP}{VERSION}", re.I)  # it bears ROCm's number
+_DRIVER_VERSION = r"[\s`*]{0,10}(?:[|:：=(是为]|is)?[\s`*v]{0,4}(?P<v>\d{3}\.\d{1,3}(?:\.\d{1,2})?)(?![\d.]\d)"
+_DRIVER = regex(
     rf"(?:driver(?: version| nvidia)?|(?:kernel|libcuda) reported version is|驱动(?:版本)?){_DRIVER_VERSION}", re.I
 )
-_CANN = re.compile(
-    rf"{NAME_BEFORE}cann(?:[ _-]?version)?(?:[\"'`*|\n:=v(：]|{BLANKS}|{IS}){{1,10}}(?=\d\.){VERSION}", re.I
-)
-_NVIDIA_SMI = re.compile(rf"nvidia-smi{_DRIVER_VERSION}", re.I)
+_CANN = regex(rf"{NAME_BEFORE}cann(?:[ _-]?version)?(?:[\"'`*|\n:=v(：]|{BLANKS}|{IS}){{1,10}}(?=\d\.){VERSION}", re.I)
+_NVIDIA_SMI = regex(rf"nvidia-smi{_DRIVER_VERSION}", re.I)
 
 
 def python_of_paths(*passages: Passage) -> Versions:
@@ -96,10 +100,10 @@ def python_of_paths(*passages: Passage) -> Versions:
     for passage in passages:
         matches = [
             found
-            for place in places(("python2", "python3"), passage.words)
+            for place in places(("python2", "python3", "cpython-3", "cp3"), passage.words)
             if (found := _PYTHON_OF_PATH.match(passage.text, place))
         ]
-        said = {found["v"] or f"{found['major']}.{found['minor']}" for found in matches}
+        said = {found["v"] or f"{found['major'] or 3}.{found['minor'] or found['tag']}" for found in matches}
         if said:
             return NO_VERSIONS if len(said) > 1 else Versions({said.pop(): passage.source(matches[0].start())})
     return NO_VERSIONS
@@ -144,10 +148,10 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
     if not tags and "cu" not in words and "nvcc" not in words:
         return NO_VERSIONS, NO_VERSIONS
     built = Versions({f"{tag[1]}.{tag[2]}": source for tag, source in tags.items()}) or at(_CUDA_OF_TORCH, "cuda used")
-    starts = ("cuda", "+cu", "-cu", "_cu", "/cu")
-    stated, toolkit = at(_CUDA, *starts) or at(_CUDA_OF_SUFFIX, "+cuda"), at(_TOOLKIT, *_TOOLKIT_STARTS)
+    stated, toolkit = at(_CUDA, "cuda"), at(_TOOLKIT, *_TOOLKIT_STARTS)
     if built:
         same = tuple(f"{version}." for version in built.in_use)
+        stated = at(_CUDA_IN_LIST, "cuda") if tags else stated
         repeated = any(f"{version}.".startswith(same) for version in stated.in_use)
         # The driver's listing states the newest possible one; other words may be about another machine.
         of_driver = at(_CUDA_OF_SMI, "driver version").in_use
@@ -158,7 +162,10 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
         return (Versions(others), built) if others else (built, NO_VERSIONS)
     if stated or toolkit:
         return joined((stated, toolkit)), NO_VERSIONS
+    tagged = at(_CUDA_TAG, *(f"cu{digit}" for digit in range(1, 10)))
+    if len(tagged.in_use) == 1:  # of several packages, the one in use is unknown
+        return tagged, NO_VERSIONS
     listing = first_at(_CUDA_LISTING, passage.text, places(("cuda:",), words))
     if listing:
         return Versions({listing["v"]: passage.source(listing.start("v"))}), NO_VERSIONS
-    return at(_CUDA_SERIES, *starts), NO_VERSIONS
+    return at(_CUDA_SERIES, "cuda") or at(_CUDA_OF_SUFFIX, "+cuda", "/cuda"), NO_VERSIONS

@@ -13,6 +13,7 @@ from typing import Final
 from distriage.base.references import RENAMED, repository_of
 from distriage.base.texts import packaged
 from distriage.base.validation import Strict, field
+from distriage.facts.versions import VERSION
 
 PYTORCH: Final = "PyTorch"
 NCCL: Final = "NCCL"
@@ -31,11 +32,11 @@ class What(StrEnum):
     OPERATOR = "operator"
 
 
-class Launcher(Strict):
-    """How a command that launches processes is known.
+class Pattern(Strict):
+    """How a launcher, or a version without its product's name, is known.
 
     Attributes:
-        starts: The words that a match begins with.
+        starts: The words that a match begins with, in lower case.
     """
 
     starts: tuple[str, ...]
@@ -43,8 +44,8 @@ class Launcher(Strict):
 
     @cached_property
     def expression(self) -> re.Pattern[str]:
-        """`pattern`, compiled."""
-        return re.compile(self.pattern)
+        """`pattern`, compiled; {} stands for a version."""
+        return re.compile(self.pattern.replace("{}", VERSION))
 
 
 class Project(Strict):
@@ -61,9 +62,9 @@ class Project(Strict):
     in_domain: bool = True
     releases: bool = True
     platform: str | None = None
-    stamps: tuple[str, ...] = ()
+    stamps: tuple[Pattern, ...] = ()
     mentions: str | None = None
-    launchers: Mapping[str, Launcher] = field(default_factory=dict)
+    launchers: Mapping[str, Pattern] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class Projects:
         return frozenset(name for name, project in self.all.items() if project.part_of == PYTORCH)
 
     @cached_property
-    def launchers(self) -> Mapping[str, Launcher]:
+    def launchers(self) -> Mapping[str, Pattern]:
         """Name -> launcher, in the list's order."""
         return {name: launcher for project in self.all.values() for name, launcher in project.launchers.items()}
 
@@ -115,6 +116,11 @@ class Projects:
     def starts_of_launchers(self) -> Sequence[str]:
         """The words of which a text in lower case holds one where a launcher may stand."""
         return tuple({word for launcher in self.launchers.values() for word in launcher.starts})
+
+    def product_of(self, name: str | None) -> str | None:
+        """The product that a framework is, or is a part of: PyTorch of `PyTorch FSDP`."""
+        project = self.all.get(name or "")
+        return (project.part_of if project else None) or name
 
     def library_of(self, name: str | None) -> str | None:
         """The library that a project computes with; None if its user chooses, if it uses none, or if unknown."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
+from distriage.base.texts import regex
 from distriage.facts.compatibility.matrix import listed_releases, released
 from distriage.facts.compatibility.requirements import named
 from distriage.facts.scanning import Passage, Source, any_of
@@ -31,24 +32,24 @@ _FIXES: Final = (
     r"(?:works?|worked|working|fix(?:es|ed)?|solve[sd]?|resolve[sd]?|helps?|helped|no\s(?:issues?|problems?|errors?)"
     r"|go(?:es)?\saway|went\saway|gone|disappear(?:s|ed)?|is\sfine|runs?\sfine|everything\sis)"
 )
-_DENIED: Final = re.compile(
+_DENIED: Final = regex(
     r"(?:\bnot|n['’]t|\bnever|\blonger|\bshould|\bwould|\bwill|\bmay|\bmight|\bcould|\bcan|\bdoes|\bdo|\bdid|\bif"
     r"|\bonly|\bnothing|\bto|\bcannot|\bstops?|\bstopped|\bmake|\bmakes|\bhow|\bwhether|\bthink|\bhope|\bsupposed\sto|\bwithout)(?:\s(?:be|it|have|been|also|even))?\s\Z",
     re.I,
 )
-_USED: Final = re.compile(r"\bused\sto\s\Z", re.I)
-_BUT: Final = re.compile(
+_USED: Final = regex(r"\bused\sto\s\Z", re.I)
+_BUT: Final = regex(
     r"[`'\"*)]{0,3}\s?(?:,\s)?(?:but\s)?(?:only\b|until\b|if\b|when\b|unless\b|not\b|\?|except\b|(?:\w{1,12}\s)?only\b|and\s(?:fails?|crash))",
     re.I,
 )
-_ALSO: Final = re.compile(rf"[`'\"*)]{{0,2}}(?:\s?[,/&]\s?|\sand\s|\sor\s)v?({_NUMBER})", re.I)
-_UNCERTAIN: Final = re.compile(
+_ALSO: Final = regex(rf"[`'\"*)]{{0,2}}(?:\s?[,/&]\s?|\sand\s|\sor\s)v?({_NUMBER})", re.I)
+_UNCERTAIN: Final = regex(
     r"\b(?:still|hop(?:e|ed|ing)|wish|same\s(?:issue|problem|error|behaviou?r|result)|also\s(?:fails?|happens?|occurs?)|persists?|both|neither|tried|did\snot\shelp"
     r"|didn['’]t\shelp|no\sregression|not\sa\sregression)\b",
     re.I,
 )
 _BEFORE_CHARS: Final = 16
-_END: Final = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?](?=\s|\Z)|\n|;\s")
+_END: Final = regex(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?](?=\s|\Z)|\n|;\s")
 _MOST_CHARS: Final = 600  # of a sentence
 
 

@@ -11,14 +11,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from operator import itemgetter
 from typing import NamedTuple
 
-from distriage.base.texts import folded
+from distriage.base.texts import folded, regex
 from distriage.segments import Kind, Line, Segments
 
 _MARKS = " \t>*-#`|.0123456789"  # of lists, before a line's label
 _MARKS_CHARS = 12  # at most
 _SENTENCE_CHARS = 40  # read before a place
+Counts = list[tuple[int, int]]  # number, and its place in the text
+# Words before a number that is not a count: part of another ("0.8.5 server"), of a name ("ZeRO-3 nodes", "HTTP 500
+# server", "RTX 6000 GPUs", "Windows 10 machine"), or of a supposed machine.
+_NO_COUNT = regex(
+    r"(?:\d[.,]|第\s?|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
+    r"|more than|windows|ubuntu|debian|centos|rhel|fedora|macos|linux|server|js)[ -]|example, suppose [^\n.?]{0,80})\Z",
+    re.I,
+)
+_NO_COUNT_CHARS = 90  # at most
 
 
 def any_of(words: Iterable[str], text: str) -> bool:
@@ -71,13 +81,24 @@ def before_on_line(text: str, place: int) -> str | None:
     return text[line:place].strip(_MARKS) if line or place <= _MARKS_CHARS else None
 
 
-_COMMENTED = re.compile(r"#+ ?(?:[\w.-]{1,40}==\d|pip3? install |conda install )")
+def most(counts: Counts, limit: int) -> tuple[int, int] | None:
+    """The largest count up to a limit, beyond which a number counts something else, and its place."""
+    return max([count for count in counts if 0 < count[0] <= limit], key=itemgetter(0), default=None)
+
+
+def is_no_count(text: str, place: int) -> bool:
+    """Whether the text before a number at a place makes it part of a name or of another number."""
+    return bool(_NO_COUNT.search(text, max(0, place - _NO_COUNT_CHARS), place))
+
+
+_COMMENTED = regex(r"#+ ?(?:[\w.-]{1,40}==\d|pip3? install |conda install )")
 _MOST_LINE_CHARS = 2000
 # A form's examples, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without an answer
 # behind it, the reporter may have overwritten it.
 _EXAMPLE_WORDS = ("e.g", "E.g", "[ex", "or example")
-_EXAMPLE = re.compile(
-    r"(?<=\[)(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}(?=\])"
+_EXAMPLE = regex(
+    r"\[(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}\](?=[ *]{0,4}:)"
+    r"|(?<=\[)(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}(?=\])"
     r"|(?<=\()(?:e\.g|for example)\b[^()\n]{0,120}(?=\)[ *]{0,4}:[ \t*]{0,20}[^\s*])",
     re.I,
 )

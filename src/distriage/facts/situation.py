@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-from distriage.base.texts import folded, shortened
+from distriage.base.texts import folded, regex, shortened
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.needs import seen_in
 from distriage.facts.projects import PYTORCH, Projects, What, projects
@@ -43,11 +43,11 @@ _WORDS: Mapping[Platform, tuple[str, ...]] = {
     Platform.XPU: ("xpu-smi", "intel_extension_for_pytorch", "intel-extension-for-pytorch", "ponte vecchio"),
 }
 ATTACHMENT: Final = r"github\.com/(?:user-attachments|[\w.-]{1,40}/[\w.-]{1,100})/files/\d{1,20}/"
-_ATTACHED_LISTING = re.compile(
+_ATTACHED_LISTING = regex(
     r"\[[\w.-]{0,60}(?<![a-z])(?:collect)?env(?:ironment)?(?![a-z])[\w.-]{0,60}\.(?:txt|log|md|json|ya?ml)\]"
     rf"\(https://{ATTACHMENT}"
 )
-_IMAGE = re.compile(r"pytorch:\d\d\.\d\d-py3")  # NVIDIA's; its tag tells what is in it
+_IMAGE = regex(r"pytorch:\d\d\.\d\d-py3")  # NVIDIA's; its tag tells what is in it
 _MODELS: Mapping[Platform, tuple[str, ...]] = {  # beginnings of their names
     Platform.ROCM: ("MI", "RADEON", "RX "),
     Platform.NPU: ("ASCEND", "910"),
@@ -56,44 +56,44 @@ _MODELS: Mapping[Platform, tuple[str, ...]] = {  # beginnings of their names
     Platform.XPU: ("MAX",),
     Platform.MACOS: ("APPLE", *(f"M{generation} " for generation in range(1, 6))),
 }
-_TORCH_NPU = re.compile(r"torch[_-]npu[\s:=v版本]{0,8}\d")  # has PyTorch's number
+_TORCH_NPU = regex(r"torch[_-]npu[\s:=v版本]{0,8}\d")  # has PyTorch's number
 
 _LIBRARY_GAP = r"[ \t(:=v-]{0,8}(?:version)?(?: \(use command below\))?[ \t:=v-]{0,8}\d"
 # Horovod's form; the library's version is the next field.
-_LIBRARY_FIELD = re.compile(r"(?<!\w)framework[ \t]?:(?:[ \t]?\([^()\n]{0,80}\))?(?P<said>[^\n]{0,60})")
-_LIBRARY_FIELD_VERSION = re.compile(r"(?<!\w)framework version[ \t]?:[ \t'\"`]{0,4}v?\d")
+_LIBRARY_FIELD = regex(r"(?<!\w)framework[ \t]?:(?:[ \t]?\([^()\n]{0,80}\))?(?P<said>[^\n]{0,60})")
+_LIBRARY_FIELD_VERSION = regex(r"(?<!\w)framework version[ \t]?:[ \t'\"`]{0,4}v?\d")
 # Between a product and its release, and words before a release without a name.
 _FILLER = (
     r"[\s:=v`\"'*(,.-]|version|images?\b|with\b|tag\b|release|is\b|was\b|at\b|on\b|build\b|from\b|installed|openai\b"
     r"|docker\b"
 )
 _NAMELESS_STARTS = ("release", "update", "upgrad", "image", "tag ", "branch")
-_NAMELESS_RELEASE = re.compile(
+_NAMELESS_RELEASE = regex(
     r"(?<![\w-])(?:release|update|upgrad(?:e|ed|ing)|image|tag|branch)(?: (?:from|to|of|with|tag|version))?"
     r"[ :=`]{1,3}v?\d{1,2}\.[\dx]"
 )
-_NUMBER = re.compile(  # a release without any word beside it
+_NUMBER = regex(  # a release without any word beside it
     r"(?:\A|\n|\b(?:in|on|with|from|to|since|after|using|at|than|until|before|is|was) )"
     r"v?\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.])"
 )
 # Perhaps the product's: a commit, a build, a release before the first, the newest; in a title any number.
-_ANY_RELEASE = re.compile(
+_ANY_RELEASE = regex(
     r"\b(?:alpha|beta|rc)[-. ]?\d|\bb\d{4,5}\b|(?<![\w/])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?!\w)"
     r"|\b(?:latest|newest|current|recent|main|master|head)\s(?:\w{1,20}\s){0,2}"
     r"(?:version|release|branch|build|commit|master|main)\b"
     r"|\b(?:running|using|build|version)\s(?:[\w.-]{1,30}\s)?#\d{3,6}"
     r"|\bnightly\b|\b(?:from|pull(?:ed|ing)?|on|at) (?:the )?(?:main|master)\b"
 )
-_IN_TITLE = re.compile(r"(?<![a-z])v\d|\b(?:in|on|with|from|to|since|after|using|at|until|version) v?\d{1,3}\.\d")
-_PRINTED = re.compile(r"\.(?:__)?version[^\n]{0,40}\n[^\n]{0,40}\d\.\d")  # "print(tf.VERSION)" and its output
+_IN_TITLE = regex(r"(?<![a-z])v\d|\b(?:in|on|with|from|to|since|after|using|at|until|version) v?\d{1,3}\.\d")
+_PRINTED = regex(r"\.(?:__)?version[^\n]{0,40}\n[^\n]{0,40}\d\.\d")  # "print(tf.VERSION)" and its output
 _FIRST_CHARS = 400
-_VERSION_FIELD = re.compile(r"\W*(?:[\w.-]{1,30} ){0,3}(?:versions?|release|commit|build)(?:[ /(].{0,60})?\W*")
-_FILLED = re.compile(r"\d|\b(?:main|master|nightly|latest)\b", re.I)
+_VERSION_FIELD = regex(r"\W*(?:[\w.-]{1,30} ){0,3}(?:versions?|release|commit|build)(?:[ /(].{0,60})?\W*")
+_FILLED = regex(r"\d|\b(?:main|master|nightly|latest)\b", re.I)
 # The choices of a form: "(TensorFlow, Keras, PyTorch, MXNet)", "(Python version, TensorFlow version, OS)".
 _CHOICES = r"\((?=[^()\d\n]{0,99},)[^()\d\n]{0,60}tensorflow[^()\d\n]{0,60}\)"
 # A Python environment named like a library, which says nothing about the job: before a prompt, or as AWS names them.
 _PYTHON_ENVIRONMENT = r"\([\w.-]{1,40}\)\s{0,2}(?=[\w.-]{1,40}@|[$#%]\s)|(?:tensorflow2?|pytorch|mxnet)_p\d{2,3}"
-_NO_NAMES = re.compile(f"{_CHOICES}|{_PYTHON_ENVIRONMENT}")
+_NO_NAMES = regex(f"{_CHOICES}|{_PYTHON_ENVIRONMENT}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,7 @@ class Situation:
         explained: The reporter explains the cause, according to `explains`.
         seen: Needs of checks and questions that are met, from `seen_in`.
         subjects: The reporter's subjects, from `subjects_of`.
+        checkable: A check is likely to be found useful; the classifier's scores tell.
     """
 
     platform: Platform = Platform.NVIDIA
@@ -121,6 +122,7 @@ class Situation:
     explained: bool = False
     seen: frozenset[str] = frozenset()
     subjects: frozenset[str] = frozenset()
+    checkable: bool = True
 
     def at(self, means: Set[str], *, several: bool | None) -> Situation:
         """The situation, completed with labels that are sure enough to act on.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from distriage.base.texts import regex
 from distriage.facts.scanning import any_of, first_at, matches_at, places
 
 # Searched for in the reporter's own words, since every form and listing mentions GPUs. For each, the beginnings of a
@@ -15,7 +16,7 @@ from distriage.facts.scanning import any_of, first_at, matches_at, places
 _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     "device": (
         ("gpu", "cuda", "nvidia", "rocm", "gaudi", "ascend", "tpu", "hpu", "npu", "xpu", "mps", "nccl", "显卡", "显存"),
-        re.compile(
+        regex(
             r"(?<!tensorflow[-_])gpu|cuda|nvidia|rocm|gaudi|ascend(?!ing)|显|(?<![a-z])(?:[thnx]pus?|mps|nccl)(?![a-z])"
         ),
     ),
@@ -26,7 +27,7 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
             *("nightly", "commit", "line", "ci fail", "cd pipeline", "failing ", "up-to-date with", "up to date with"),
             *("master", "main", "today", "主分支", "mainline", "source install", "jenkins", "codebase", "clone"),
         ),
-        re.compile(
+        regex(
             r"(?<!\w)nightly|(?<!\w)commit[^\n]{0,20}?(?<!\w)[0-9a-f]{7}|c[id] (?:fail|pipeline)"
             r"|failing [^\n]{0,40}?test|(?<!\w)lines? \d{1,5}(?: to \d{1,5})?\s{1,2}in\s{1,2}[0-9a-f]{7}(?!\w)"
             r"|up.to.date with the master|主分支|(?:master|main)[`'\"*]{0,2} of today|today's (?:master|main)"
@@ -36,7 +37,7 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     ),
     "notebook": (  # no command launches the processes
         ("notebook", "jupyter", "colab", "spark"),
-        re.compile(r"notebook|jupyter|colab|(?<!dgx[ _-])spark"),  # a DGX Spark is a machine
+        regex(r"notebook|jupyter|colab|(?<!dgx[ _-])spark"),  # a DGX Spark is a machine
     ),
     "error": (
         (
@@ -45,14 +46,14 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
             *("segfault", "segmentation fault", "core dump", "sigsegv", "sigabrt", "sigbus", "sigill"),
         ),
         # A worker that failed is restarted, and a memory error that was seen is measured.
-        re.compile(
+        regex(
             r"(?<!\ba memory )(?<!by one )(?<!by-one )error|(?<!store an )(?<!raise an )(?<!throw an )exception"
             r"|traceback|crash|fail(?:s|ing)|abort|assertion"
             r"|side assert|broken|seg|core|sig|failed(?! (?:worker|node|process|rank|task|machine|actor|pod)s?\b)"
         ),
     ),
 }
-_PERMALINK = re.compile(
+_PERMALINK = regex(
     r"/(?:blob|tree|commits?)/[0-9a-f]{7,40}(?![\w-])"
     r"|(?<!\w)(?:commit|version)[: `]{1,3}(?=[a-f]{0,39}\d)[0-9a-f]{7,40}(?!\w)"
     r"|[(@`](?=\w{0,6}\d)(?=\w{0,6}[a-f])[0-9a-f]{7,10}[),`]|\[x\][^\n]{0,60}up.to.date with the master"
@@ -63,20 +64,20 @@ _MAIN_BEHIND = (
     r"(?=\s(?:builds?|version|install|as|at|but|by|does|fails|for|from|hangs|has|i|if|in|is|it|now|of|on|since|still|that"
     r"|the|this|today|too|we|when|while|with|[a-z]{2,6}n't|[0-9a-f]{7,40})\b|[ \t\r]?(?:[,;:!?)\n]|\Z)|\.(?!\w)|\s[(-])"
 )
-_BRANCH = re.compile(
+_BRANCH = regex(
     r"(?<![\w.-])(?:(?:master|main)[\"'`*]{0,2}\s(?P<noun>branch|wheels?)\b"
     rf"|(?<!\bin )(?<!\bthe )main[\"'`*]{{0,2}}{_MAIN_BEHIND}"
     r"|master(?![\w-]| (?:node|port|rank|proc|addr|worker)))"
 )
-_BRANCH_BEFORE = re.compile(
+_BRANCH_BEFORE = regex(
     r"(?:\b(?:the|on|at|from|with|to|against|in|(?:latest|current|newest|recent)(?: [\w-]{1,20})?|(?:tip|top|head) of)"
     r"\s|最新\s|\b(?:origin|upstream)/)[\"'`*]{0,2}\Z"
 )
 _BRANCH_BEFORE_CHARS = 40  # at most
-_BRANCH_ALONE = re.compile(r"(?:\A|\n)(?:main|master|nightly)(?:,[^\n]{0,30})?[ \t\r.]{0,9}(?=\n|\Z)")  # on its line
+_BRANCH_ALONE = regex(r"(?:\A|\n)(?:main|master|nightly)(?:,[^\n]{0,30})?[ \t\r.]{0,9}(?=\n|\Z)")  # on its line
 _NO_ERROR = (
     ("silent", "no ", "without ", "n't ", "not "),
-    re.compile(
+    regex(
         r"silent|(?:(?<!\w)no|without)(?: any| an)?(?: further| other| more)?(?: warnings?(?: or|,))?"
         r" (?:error|exception|traceback)"
         r"|without a (?:word|warning|message)|not? any error|n[o']t (?:raise|throw|fail)"
@@ -98,7 +99,7 @@ _NO_DEVICE = (
         *("gpu", "cuda", "use_cuda", "available", "0/0 gpus", "registered devices", "no ", "without ", "cpu"),
         "tensorflow-cpu",
     ),
-    re.compile(
+    regex(
         rf"(?:gpus?|cuda)(?: is)? available[ \t]?:{_NONE}|gpus?{_HEADING}{_NONE}"
         rf"|(?<=[\n *-])(?<![thx]pu )available[ \t]?:{_NONE}"  # Lightning's listing
         r"|gpus[\"']?[ \t]?[:=][ \t]?0(?![\w.,])|(?<!\d)0/0 gpus|registered devices: \[cpu"
@@ -107,6 +108,18 @@ _NO_DEVICE = (
         r"|use_cuda=(?:0|off)"
     ),
 )
+# Words for an absent thing in a form: "NCCL version: N/A", "GPU models and configuration: No CUDA". For torch's build
+# "N/A" means that it could not be imported.
+_ABSENT = regex(
+    r":[ \t]{0,20}(?:(?:n[/.]?a|none)(?: ?\([^()\n]{0,40}\))?|no (?:cuda|gpus?)|not? applicable|not used|-)"
+    r"\.?[ \t\r]{0,20}(?=\n|\Z)"
+)
+_ABSENT_LABEL = regex(
+    r"[ \t>*#.\d-]{0,12}(?P<name>cuda|nccl|nvidia driver|gpu)s?(?:/cudnn| used to build pytorch(?![ \t]{0,20}:\s?n/))?"
+    r"(?:,? ?(?:models?|types?|versions?|build|runtime|and|configuration|memory|if used|\([^()\n]{0,40}\))){0,5}"
+    r"(?:\*\*)?[ \t]{0,20}:"
+)
+_ABSENT_FACTS = {"cuda": ("cuda",), "nccl": ("nccl",), "nvidia driver": ("driver",), "gpu": ("gpu_model", "gpu_count")}
 
 
 def subjects_of(own: str, words: str) -> frozenset[str]:
@@ -147,3 +160,14 @@ def _stands(starts: tuple[str, ...], pattern: re.Pattern[str] | None, text: str)
     if pattern is None:
         return any_of(starts, text)
     return first_at(pattern, text, places(starts, text)) is not None
+
+
+def absent_things(words: str) -> set[str]:
+    """The things a form says are absent."""
+    found: set[str] = set()
+    for none in _ABSENT.finditer(words):
+        begin = words.rfind("\n", 0, none.start()) + 1
+        label = _ABSENT_LABEL.match(words, begin)
+        if label and label.end() == none.start() + 1:
+            found.update(_ABSENT_FACTS[label["name"]])
+    return found

@@ -1,12 +1,14 @@
-"""The operating system that a report names. Pure."""
+"""The operating system and the launcher that a report names. Pure."""
 
 from __future__ import annotations
 
 import re
 
-from distriage.facts.scanning import Passage, before_on_line, first_at, matches_at, places
+from distriage.base.texts import regex
+from distriage.facts.projects import projects
+from distriage.facts.scanning import Passage, any_of, before_on_line, first_at, matches_at, places
 
-_NAMED = re.compile(
+_NAMED = regex(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
     r"|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux"
     r"|Scientific Linux|Linux Mint|Pop!?[ _]?OS"
@@ -14,7 +16,8 @@ _NAMED = re.compile(
     # "sliding windows" is not a system
     r"|windows subsystem for linux|(?-i:W)indows(?!\s?/\s?(?:linux|mac))"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
-    r"|windows(?=[ -]?(?:1[01]|[78]|server)\b|\s?[^\x00-\x7f])|WSL\d?|(?<=[\s:])Win(?=1[01]\b))"
+    r"|windows(?=[ -]?(?:1[01]|[78]|server|system|machine|pc|laptop)\b|\s?[^\x00-\x7f])"
+    r"|WSL\d?|(?<=[\s:])Win(?=1[01]\b))"
     # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is not a release of Ubuntu
     r"(?:[ -]?(?:release )?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
     re.I,
@@ -25,22 +28,22 @@ _STARTS = (
     *("windows", "wsl", "win1"),
 )
 # TensorFlow's, Keras's and Ray's forms have this example, over which some write; "?platform=ubuntu" is of an address.
-_EXAMPLE_BEFORE = re.compile(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)
+_EXAMPLE_BEFORE = regex(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)
 _EXAMPLE = "ubuntu 16.0"
-_UNANSWERED = re.compile(r"\):[ \t*]{0,9}(?:\n|\Z)")
-_IN_AN_ADDRESS = re.compile(r"[?&]\w{1,20}=\Z")
-_USER_BEFORE = re.compile(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z", re.I)  # as `ubuntu@` is
+_UNANSWERED = regex(r"\):[ \t*]{0,9}(?:\n|\Z)")
+_IN_AN_ADDRESS = regex(r"[?&]\w{1,20}=\Z")
+_USER_BEFORE = regex(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z", re.I)  # as `ubuntu@` is
 _NOT_STATED_CHARS = 24  # at most
 # There it works: another system is the report's.
-_WORKS_BEFORE = re.compile(
+_WORKS_BEFORE = regex(
     r"(?<!not )(?<!n't )\b(?:successfully|works?|worked|fine)\b(?![^\n.;]{0,100}\b(?:but|not|fails?)\b)"
     r"[^\n.;]{0,100}\Z",
     re.I,
 )
-_BUILT_BEFORE = re.compile(r"\b(?:built|compiled) (?:in|into|on|under) \Z|-with-\Z", re.I)  # or Python's guess
+_BUILT_BEFORE = regex(r"\b(?:built|compiled) (?:in|into|on|under) \Z|-with-\Z", re.I)  # or Python's guess
 _WORKS_CHARS = 110  # at most
 # The line of a form; any text after the colon is a system.
-_LINE = re.compile(
+_LINE = regex(
     r"(?:What operating system[^\n?]{0,50}\?\n|(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?"
     r"\s?(?:\([^()\n]{0,130}\)\s?)?"
     r"\*{0,2}[:：]\*{0,2})[^\S\n]{0,40}(?P<v>[A-Za-z](?:[\w.+! -]|(?<=GNU)/){1,59})",
@@ -58,26 +61,31 @@ _LINE_STARTS = (
     "what operating system",
 )
 # Not a command's name, as that of `sw_vers`, nor an image's.
-_SYSTEM = re.compile(r"(?!.*(?:docker|image|container)).*(?:\d|linux|mac|win|bsd|unix|android|\bi?os\b|colab)", re.I)
+_SYSTEM = regex(r"(?!.*(?:docker|image|container)).*(?:\d|linux|mac|win|bsd|unix|android|\bi?os\b|colab)", re.I)
 # The reporter's own machine shows only the notebook.
-_ELSEWHERE = re.compile(r"[^\n]{0,60}\b(?:running|run|ran) (?:in|on) (?:google )?colab\b", re.I)
+_ELSEWHERE = regex(r"[^\n]{0,60}\b(?:running|run|ran) (?:in|on) (?:google )?colab\b", re.I)
 _NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})
 _BEFORE = frozenset({"", "Host", "Host Machine", "My", "Server"})  # of a line's label
 _MOST_WORDS = 6  # of a name; more are prose
-_WINDOWS = re.compile(r"\AWin ?(?=\d|\Z)", re.I)
-_APPLE = re.compile(r"\A(?:OS ?X|Darwin(?![ -]?\d)|Mac(?= ?\d|\Z))\b:?", re.I)
+_WINDOWS = regex(r"\AWin ?(?=\d|\Z)", re.I)
+_APPLE = regex(r"\A(?:OS ?X|Darwin(?![ -]?\d)|Mac(?= ?\d|\Z))\b:?", re.I)
 # "A MAC address" is not a system, and its own system is not the report's.
-_A_MAC = re.compile(
-    r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)"
-)
+_A_MAC = regex(r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)")
 # An item of the reporter's own list, Python's own words and its banner, `uname -a`.
-_KERNEL = re.compile(
-    r"(?:(?<=[,;/] )|(?<=\n))(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z)"
+_KERNEL = regex(
+    r"(?:(?<=[,;/] )|(?<=\n))(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z| (?:container|machine|server|box)\b)"
+    r"|(?<=\()(?P<aside>linux)(?=\))"
     r"|platform\s{0,9}:\s?(?P<platform>linux|darwin-[\d.]{3,12})"
-    r"|\] on (?P<banner>linux)\b|(?P<uname>linux) [\w.-]{1,60} \d\.\d{1,2}\.\S{1,60} #\d"
+    r"|\] on (?P<banner>linux)\b|(?P<uname>linux) (?:[\w.-]{1,60} )?\d\.\d{1,2}\.\S{1,60} #\d"
 )
 _KERNEL_STARTS = ("linux", "platform", "] on linux")
+_DRIVE = regex(r"(?<=(?<![A-Za-z0-9])[A-Z]):\\{1,2}[A-Za-z][\w .-]{1,40}\\")
 _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
+_FINE_UNDER = regex(
+    r"\b(?:(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through)"
+    r"|(?P<no>not|without|instead of|rather than|not (?:use|using|via|with|by))) `?\Z"
+)  # another launcher
+_FINE_UNDER_CHARS = 24  # at most
 
 
 def system_of(passage: Passage) -> tuple[str, int] | None:
@@ -86,6 +94,12 @@ def system_of(passage: Passage) -> tuple[str, int] | None:
     if stated and stated[0].lower() not in _NOTHING:
         return stated
     return _in_prose(passage.text, passage.words) or stated
+
+
+def windows_of_paths(passage: Passage) -> tuple[str, int] | None:
+    """Windows, if a path such as C:\\Users begins with a drive; and its place."""
+    path = first_at(_DRIVE, passage.text, places((":\\",), passage.words))
+    return ("Windows", path.start()) if path else None
 
 
 def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
@@ -133,3 +147,21 @@ def _written(name: str) -> str:
     if name.lower().startswith("windows subsystem"):
         return "WSL"
     return name.capitalize() if name.startswith(("ubuntu", "debian", "windows", "fedora")) else name
+
+
+def launcher_of(text: Passage) -> tuple[str, int] | None:
+    """The launcher that a text names, and its place; one said to work for lack of another."""
+    known = projects()
+    if not any_of(known.starts_of_launchers, text.words):
+        return None
+    working = None
+    for name, launcher in known.launchers.items():
+        found = list(matches_at(launcher.expression, text.text, places(launcher.starts, text.words)))
+        starts = [one.start() for one in found]
+        fine = [_FINE_UNDER.search(text.words, max(0, start - _FINE_UNDER_CHARS), start) for start in starts]
+        meant = [start for start, one in zip(starts, fine, strict=True) if not (one and one["no"])]
+        if meant and any(one and not one["no"] for one in fine):
+            working = working or (name, meant[0])
+        elif meant:
+            return name, meant[0]
+    return working

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from distriage.base.texts import regex
 from distriage.facts.scanning import Passage, Source, before_on_line, matches_at
 
 # An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0, and `0.4.6-cu124` is 0.4.6. Each text is read in one way only: the second
@@ -19,7 +20,7 @@ NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version,
 IS = r"is(?=\s)|版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
 BLANKS = r"[^\S\n]{1,80}+"  # `pip list` sets versions in a column of their own: a run of blanks counts once
 GAP = (  # each text is read in one way only
-    rf"""(?:["'`*|\n]|,(?=\sv(?:ersion|\d))|{BLANKS}|'s(?=\sversion)|versions?|ver(?:\.(?!\.))?|both|\(|info|:|=|-|v\.?|\.{{3,}}+"""
+    rf"""(?:["'`*|\n]|,(?=\sv(?:ersion|\d))|{BLANKS}|'s(?=\sversion)|versions?|ver(?:\.(?!\.))?|both|\(|info|:|=>?|@|-|v\.?|\.{{3,}}+"""
     rf"""|out\[\d{{1,4}}\]:|{IS}){{0,24}}?"""
 )
 # Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
@@ -29,59 +30,57 @@ NOTE = (
     r"|(?P<to>\s(?:from\sv?(?P<left>\d[\d.]{1,12})\s)?to(?=\s)))?"
 )
 # "torch 2.7.0 works; after the upgrade to 2.8.0 it hangs": a version without a name, of the last one named.
-_OTHER_VERSION = re.compile(
+_OTHER_VERSION = regex(
     r"[^\n]{0,80}?(?:\b(?:to|with|on|in|but|only|and|or|(?P<bound>than|since|until))\s|[到至]\s?|(?:->|→)\s?"
     r"|[,;]\s(?=v?\d[\d.]{2,12}\s(?:hangs?|fails?|crash|does|gives|breaks?|works|is)))"
     rf"v?{VERSION}(?![\w%]|\s?(?:times|[GMTK]i?B|seconds|minutes|hours)\b)"
 )
-_AND = re.compile(r"(?:\s?[,/&]\s?|\sand\s)v?")
-_ONLY = re.compile(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
-_MOVED = re.compile(  # of a title: "breaks from 4.33.2 to 4.35.2"
+_AND = regex(r"(?:\s?[,/&]\s?|\sand\s)v?")
+_ONLY = regex(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
+_MOVED = regex(  # of a title: "breaks from 4.33.2 to 4.35.2"
     r"\b(?:break|fail|regress|slow|broke|crash|hang)\w{0,6} (?:\w{1,12} ){0,2}"
     r"from v?(?P<left>\d[\w.]{1,16}) to v?(?P<to>\d[\w.]{1,16})",
     re.I,
 )
 # The words for a version that works. "Works around", "works only": not quite.
-_WORKS_BEHIND = re.compile(
+_WORKS_BEHIND = regex(
     r"[`'\"*)]{0,3},?\s(?:it\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|no\s(?:this|such)\s(?:bug|problem|issue|error)|helps|(?:solv|fix|resolv)e[sd])\b"
     r"(?!\s(?:but|(?:\w{1,12}\s)?only|until|except|around))|\s?\|(?:[^|\n]{1,20}\|)?\s?(?:normal|works|ok|fine|good)\b|\s?(?:就|则)?(?:没问题|没有问题|正常)"
     r"|[`'\"*)]{0,3},?\s(?:ok(?:ay)?|good|fine|it\swas)\b(?!\s(?:until|but))|[`'\"*)]{0,3},?\sit\sdoes(?=[.,;\n]|\Z)|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
     re.I,
 )
 # Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".
-_WORKS_BEFORE = re.compile(
+_WORKS_BEFORE = regex(
     r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|fine|ok|as\s(?:they|it)\sdo(?:es)?|does(?:n.t|\snot)\s(?:occur|happen)"
     r"|no\s(?:problems?|errors?|issues?))\s(?:fine\s|well\s)?(?:with|on|in|under|up\sto)\s\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z",
     re.I,
 )
 _WORKS_BEFORE_CHARS = 40  # at most
-_LAST_GOOD_BEFORE = re.compile(
+_LAST_GOOD_BEFORE = regex(
     r"\blast\s(?:(?:known\s)?(?:good|working)\s(?:release|version)|(?:release|version)\s[^\n.;]{0,50}\bworks\b)[^\n.;]{0,20}\Z",
     re.I,
 )
 _LAST_GOOD_BEFORE_CHARS = 100  # at most
-_DOWNGRADED = re.compile(rf"[Dd]owngrad(?:e|ed|ing)\s(?:[\w-]{{1,30}}\s)?to\sv?{VERSION}")
-_UPGRADED_BEFORE = re.compile(
+_DOWNGRADED = regex(rf"[Dd]owngrad(?:e|ed|ing)\s(?:[\w-]{{1,30}}\s)?to\sv?{VERSION}")
+_UPGRADED_BEFORE = regex(
     r"(?:(?<!not\s)(?<!n't\s)(?<!be\s)\b(?:upgrad|updat|bump|switch)ed"
     r"|\b(?:after|since|when|once)\s(?:i\s|we\s)?(?:upgrad|updat)(?:ing|e))\s(?:my\s|our\s|the\s)?\Z",
     re.I,
 )
 _UPGRADED_BEFORE_CHARS = 30  # at most
 # "We moved from vLLM 0.8.4 to 0.8.5": the first one is no longer in use; but it is if one may "upgrade from" it.
-_LEFT_BEFORE = re.compile(
+_LEFT_BEFORE = regex(
     r"\b(?:\w{2,12}(?:ed|ing|ion)|breaks|fails|broke|slower)\s(?:(?!to\s)[\w.-]{1,20}\s){0,3}from\s(?:the\s)?\Z", re.I
 )
 _LEFT_BEFORE_CHARS = 90  # at most
-_LEFT_BEHIND = re.compile(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
+_LEFT_BEHIND = regex(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
 # setuptools-scm's version of a checkout without tags, `0.1.dev7393+gb1c1fe3`: a commit.
-_UNTAGGED = re.compile(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
+_UNTAGGED = regex(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 # `git describe` before the release that it is of: v2.2.0-rc4-8-g2b96f3662b 2.2.0
-_DESCRIBED = re.compile(
-    r"-\d{1,5}-g[0-9a-f]{6,40},?\s{1,3}(?P<v>\d+\.\d+[\w.]{0,16}(?:-(?:dev|rc|alpha|beta)\d{0,8})?)"
-)
-_RELEASE = re.compile(r"\d+(?:\.\d+)+")
+_DESCRIBED = regex(r"-\d{1,5}-g[0-9a-f]{6,40},?\s{1,3}(?P<v>\d+\.\d+[\w.]{0,16}(?:-(?:dev|rc|alpha|beta)\d{0,8})?)")
+_RELEASE = regex(r"\d+(?:\.\d+)+")
 _MOST_LABELLED = 8
-_LABEL = re.compile(r"[:=/]|-\d|\bv\d|version|release", re.I)
+_LABEL = regex(r"[:=/]|-\d|\bv\d|\+cuda|version|release", re.I)
 
 
 class Comparison(NamedTuple):

@@ -7,17 +7,18 @@ Facts: https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-re
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-_NEXT: Final = re.compile(r'<([^<>]*)>;\s*rel="next"')
+from distriage.base.texts import regex
+
+_NEXT: Final = regex(r'<([^<>]*)>;\s*rel="next"')
 LEAST_ITEMS: Final = 4  # of a page, where GitHub cannot build a larger one
 CLOCKS_S: Final = 10.0  # travel time of an answer, plus the difference between two correct clocks
-_NUMBER: Final = re.compile("[0-9]{1,12}")
+_NUMBER: Final = regex("[0-9]{1,12}")
 
 
 @dataclass(frozen=True, slots=True)

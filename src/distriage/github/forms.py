@@ -10,7 +10,7 @@ from urllib.parse import quote
 import yaml
 
 from distriage.base.errors import GitHubError, NotFoundError
-from distriage.base.texts import decoded
+from distriage.base.texts import decoded, regex
 from distriage.base.types import FormLines
 from distriage.github.client import Client
 from distriage.github.kept import Kept
@@ -20,9 +20,9 @@ KEPT_S: Final = 3600.0  # a form is rarely changed, and each look at a report ne
 MAX_FILES: Final = 20
 MAX_BYTES: Final = 65_536  # of a file
 _RAW: Final = "application/vnd.github.raw+json"
-_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.S)
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
-_HEADING = re.compile(r"#{1,6}\s+(\S.{0,200})|\*\*([^*\n]{1,200})\*\*:?\s*$")
+_FRONT_MATTER = regex(r"\A---\n.*?\n---\n", re.S)
+_COMMENT = regex(r"<!--.*?-->", re.S)
+_HEADING = regex(r"#{1,6}\s+(\S.{0,200})|\*\*([^*\n]{1,200})\*\*:?\s*$")
 _NO_FORMS: Final = FormLines(frozenset(), frozenset())
 _kept: Final = Kept[tuple[str, str], FormLines](1000, KEPT_S)
 

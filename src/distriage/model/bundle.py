@@ -5,6 +5,7 @@ models/<name>/bundle.json      labels, calibration, sizes and checksums of the o
               per
                                axis, and the encoder's mean vectors [1, width]: `vector` of its last layer,
                                `penultimate` of the one before
+              mapped.onnx      the same, its int8 weights named by their place in model.onnx; may be missing
               tokenizer.json   Hugging Face tokenizers
               taxonomy.toml    the axes and labels of the outputs
               reference.json   golden reports with the logits they must give
@@ -26,7 +27,7 @@ from typing import Any, Literal
 
 from distriage.base.errors import BundleError, TaxonomyError
 from distriage.base.validation import Strict, field, read_model
-from distriage.model.shipped import GRAPH, MANIFEST, sha256_of
+from distriage.model.shipped import GRAPH, MANIFEST, MAPPED, sha256_of
 from distriage.model.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION
@@ -110,8 +111,8 @@ class Manifest(Strict):
 class Bundle:
     """A verified bundle."""
 
-    def __init__(self, path: Path, *, graph: bool = True) -> None:
-        """Read and verify a bundle. Without `graph`, call `verify_graph` before an answer is given.
+    def __init__(self, path: Path, *, whole: bool = True) -> None:
+        """Read and verify a bundle. Without `whole`, its large files are left to `verify`, which their readers call.
 
         Raises:
             BundleError: a file is missing, truncated, swapped or does not fit; the message names it.
@@ -123,8 +124,10 @@ class Bundle:
         for name in REQUIRED_FILES:
             if name not in self.manifest.files:
                 raise BundleError(f"{path / MANIFEST}: `files` lacks {name}")
+        if MAPPED not in self.manifest.files and (path / MAPPED).exists():
+            raise BundleError(f"{path / MAPPED}: {MANIFEST} does not list it: perhaps of another model")
         for name, record in self.manifest.files.items():
-            if graph or name != GRAPH:
+            if whole or name not in (GRAPH, INDEX):
                 _check_file(path, name, record)
         try:
             self.taxonomy: Taxonomy = load_taxonomy(path / "taxonomy.toml").completed_by(default_taxonomy())
@@ -132,16 +135,16 @@ class Bundle:
             raise BundleError(str(error)) from None
         self._check_labels()
 
-    def verify_graph(self, sha256: Callable[[], str]) -> None:
-        """Compare the graph's size and digest with the manifest's.
+    def verify(self, name: str, sha256: Callable[[], str] | None = None) -> None:
+        """Compare a file's size and digest with the manifest's.
 
         Args:
-            sha256: Gives its digest, hex; may raise OSError.
+            sha256: Gives its digest, hex, if it was begun before; may raise OSError.
 
         Raises:
             BundleError: it is missing, truncated or swapped.
         """
-        _check_file(self.path, GRAPH, self.manifest.files[GRAPH], sha256)
+        _check_file(self.path, name, self.manifest.files[name], sha256)
 
     @cached_property
     def trained_on(self) -> frozenset[str] | None:

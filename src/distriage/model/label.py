@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 
+from distriage.base.texts import regex
 from distriage.base.validation import Strict, field
 
-_ABBREVIATION = re.compile(r"\b(?:api|cpu|gpu|io)\b", re.IGNORECASE)  # in names made from ids
+_ABBREVIATION = regex(r"\b(?:api|cpu|gpu|io)\b", re.IGNORECASE)  # in names made from ids
 # Facts that a label may ask for: fields of `EnvironmentFacts`.
 Fact = Literal["launcher"]
 Meaning = Literal["hang", "goes-on", "install", "build", "serving", "training"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from importlib import resources
 from pathlib import Path
 
 from distriage.base.errors import BundleError
@@ -16,6 +15,7 @@ from distriage.base.errors import BundleError
 DEFAULT_FILE = "DEFAULT"
 MANIFEST = "bundle.json"
 GRAPH = "model.onnx"
+MAPPED = "mapped.onnx"  # may be missing
 
 
 def sha256_of(file: Path) -> str:
@@ -26,7 +26,7 @@ def sha256_of(file: Path) -> str:
 
 def model_folders() -> tuple[Path, Path]:
     """Folders of shipped models: inside the package (a wheel), beside `src` (a checkout)."""
-    package = Path(str(resources.files("distriage")))
+    package = Path(__file__).parent.parent
     return package / "models", package.parent.parent / "models"
 
 

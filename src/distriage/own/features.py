@@ -8,7 +8,6 @@ axes (training/LOG.md). The model's own answers, as standardized log-probabiliti
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from distriage.base.texts import regex
 from distriage.base.types import Prediction
 from distriage.recipe.features import HASH_BUCKETS, VIEWS, word_grams
 from distriage.recipe.text import ModelInput
@@ -34,9 +34,9 @@ AXES_WEIGHT = 0.5  # typical length of the block of log-probabilities
 LEAST_REPORTS = 2  # that must have a bucket
 _LEAST_PROBABILITY = 1e-6
 # For a stripped line in lower case.
-_HEADING = re.compile(r"#{1,6} .{1,100}|\*\*.{1,100}\*\*:?")
-_TICKED = re.compile(r"[-*] \[x\] .{3}")
-_KEY = re.compile(r"[a-z][a-z /_-]{2,40}")
+_HEADING = regex(r"#{1,6} .{1,100}|\*\*.{1,100}\*\*:?")
+_TICKED = regex(r"[-*] \[x\] .{3}")
+_KEY = regex(r"[a-z][a-z /_-]{2,40}")
 _ANSWER_CHARS = 60
 
 

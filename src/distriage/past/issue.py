@@ -10,6 +10,7 @@ from typing import Any
 
 from distriage.base.errors import InputError
 from distriage.base.references import reference_of, web_link
+from distriage.base.texts import regex
 from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.github.history import forms_of
@@ -23,9 +24,7 @@ FIELDS = (
     *("id", "number", "title", "body", "html_url", "url", "state", "state_reason", "closed_by"),
     *("created_at", "created", "pull_request", "closed_at", "milestone", "version", "reactions"),
 )
-_DUPLICATE = re.compile(
-    r"\bduplicate of (?P<place>[\w.-]{1,100}/[\w.-]{1,100})?#(?P<number>\d{1,18})\b", re.I | re.ASCII
-)
+_DUPLICATE = regex(r"\bduplicate of (?P<place>[\w.-]{1,100}/[\w.-]{1,100})?#(?P<number>\d{1,18})\b", re.I | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

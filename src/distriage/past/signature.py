@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from itertools import takewhile
 from zlib import crc32
 
+from distriage.base.texts import regex
 from distriage.recipe.folding import DIGITS
 from distriage.segments import Role, Segments
 from distriage.segments.roles import frame_of
 
 MAX_CHARS = 200  # of the message
 MIN_WORDS = 3
-_WORD = re.compile(r"[a-z_]\w+")
-_MODULE = re.compile(r"^(?:[a-z_]\w{0,60}\.){1,8}(?=[a-z_]\w{0,80}:)")  # of an exception
-_NUMBER = re.compile(r"0x[0-9a-f]+")
+_WORD = regex(r"[a-z_]\w+")
+_MODULE = regex(r"^(?:[a-z_]\w{0,60}\.){1,8}(?=[a-z_]\w{0,80}:)")  # of an exception
+_NUMBER = regex(r"0x[0-9a-f]+")
 # Messages that many causes share: the end of a process, memory that ran out, an error of an asynchronous kernel or of a
 # network below, a line that only introduces another.
-_OF_ANY_CAUSE = re.compile(
+_OF_ANY_CAUSE = regex(
     r"segmentation fault|core dumped|\bsig(?:segv|kill|abrt|bus)\b|exit (?:code|status)|fatal error|terminate called"
     r"|out of memory|trying to allocate|illegal memory access|unspecified launch failure|device-side assert"
     r"|nccl (?:error|info)|see console|root error\(s\)|initialization failed|subprocess-exited"

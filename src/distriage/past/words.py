@@ -12,6 +12,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from distriage.base.texts import regex
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 from distriage.recipe.folding import DIGITS
 from distriage.recipe.weights import tfidf
@@ -26,11 +27,11 @@ LINES = VIEWS * HASH_BUCKETS  # from here on, a bucket is a whole error line
 TITLES = LINES + HASH_BUCKETS  # from here on, a word of the title
 BUCKETS = TITLES + HASH_BUCKETS
 MIN_LINE_WORDS = 3  # a shorter line, as `RuntimeError`, names no failure
-_ENDS = re.compile(r"segmentation fault|\bSIG(?:SEGV|KILL|ABRT|BUS)\b|exit (?:code|status)", re.I)  # of any failure
+_ENDS = regex(r"segmentation fault|\bSIG(?:SEGV|KILL|ABRT|BUS)\b|exit (?:code|status)", re.I)  # of any failure
 POSTINGS = (128, 0, 8, 32)  # of an issue and view, the heaviest; the text as filed adds nothing to the cleaned one
 MAX_TITLE_CHARS = 300  # as the model reads
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+(?:\.\d+)?|[\u3400-\u9fff]")
-_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")  # of a name
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*|\d+(?:\.\d+)?|[\u3400-\u9fff]")
+_PART = regex(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")  # of a name
 
 
 @dataclass(frozen=True, slots=True)

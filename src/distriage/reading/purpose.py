@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from distriage.base.texts import folded, packaged_table
+from distriage.base.texts import folded, packaged_table, regex
 from distriage.facts.scanning import any_of, matches_at, places, stands_before
 from distriage.segments import Kind, Segments
 from distriage.segments.roles import names_failure, quotes_exception, vocabulary
 
 # A reporter who says how to fix the code.
-_MENDS = re.compile(
+_MENDS = regex(
     r"should (?:probably |gracefully |explicitly |also )?"
     r"(?:fix|handle|skip|throw|raise|allow|state|check|pass on|be (?:removed|replaced|changed|renamed))(?![\w?])"
     r"|(?:fix (?:is|would be|should be)|culprit is|root cause is)\b"
@@ -23,7 +22,7 @@ _MENDS = re.compile(
     r"|causing it to |introduced (?:in|by) (?:#\d|pr |commit)|(?:probably|like it) needs to "
 )
 # A reporter who has changed the code, names its line, or heads a part of the report with the cause.
-_FOUND = re.compile(
+_FOUND = regex(
     r"(?:i changed the (?:code|line)|(?:i|we) (?:fixed|patched))\b(?! it by up)|after patching"
     r"|patched (?:it|this|locally)|caused by #\d"
     r"|fixed by (?:chang|add|remov|replac|mov)|be fixed (?:by|with)\b|the (?:issue|problem|bug) is that"
@@ -49,25 +48,25 @@ _FOUND = re.compile(
 )
 _PATCH = ("diff --git ", "\n+++ b/", "\n@@ -")
 # It is denied, hoped or asked.
-_DOUBT = re.compile(r"n[o'’]t\b|\b(?:no|nothing|idea|great|hope|some(?:one|body)|which|what|whether|if)\b")
+_DOUBT = regex(r"n[o'’]t\b|\b(?:no|nothing|idea|great|hope|some(?:one|body)|which|what|whether|if)\b")
 # Who names places in the code and says how it comes about knows the cause.
-_CODE = re.compile(
+_CODE = regex(
     r"`[^`\n]{0,60}(?:\w\(|\w\.\w|::|\w_\w)[^`\n]{0,60}`|\b[\w/.-]{1,60}\.(?:py|cuh?|cc|cpp|h)\b|\b\w{2,40}\(\)|\b\w{1,30}::\w+"
 )
 _LEAST_MECHANISMS, _LEAST_TOGETHER = 2, 4
-_CHORE = re.compile(
+_CHORE = regex(
     r"(?:\s?\[[^\]\n]{0,40}\]|\s?[a-z]{2,12}(?:\([\w-]{1,20}\))?:){0,4}\s?"
     r"(?:drop|remove|bump|upgrade|update|refactor|rename|clean ?up|deprecate|migrate|move|delete|document|backport"
     r"|revert|switch to|unpin|pin|retire|replace|tracking|track|sync|withdrawn|release \d"
     r"|add (?:docs?|documentation|tests?|ci)|rfc|roadmap)\b(?=:?\s)(?! (?:in|of|on|after|when|with|from|is|to \d)\b)"
 )
-_NEWS = re.compile(r"(?:工作|月度|每周)总结|周报|月报|weekly (?:report|digest|summary)|monthly (?:report|summary)")
+_NEWS = regex(r"(?:工作|月度|每周)总结|周报|月报|weekly (?:report|digest|summary)|monthly (?:report|summary)")
 # A title that asks for a change of the code.
-_WISH = re.compile(
+_WISH = regex(
     r"(?:\s?\[[^\]\n]{0,40}\]){0,3}\s?(?:do not|don[’']t|avoid|allow|let|enable|expose|make|handle|investigate|consider"
     r"|improve|add|provide|fix|please (?:add|support|allow|make)) (?!of\b|for\b|fails?\b|error)[\w`]"
 )
-_PICTURE = re.compile(
+_PICTURE = regex(
     r"!\[[^\]\n]{0,200}\]\([^)\n]{1,500}\)|<img\b[^>\n]{0,500}>|https?://\S{1,300}\.(?:png|jpe?g|gif|webp)\b"
 )
 _BARE_WORDS: Final = 4  # beside a picture; so few say nothing
@@ -86,9 +85,17 @@ def explains(segments: Segments) -> bool:
         begins = places(starts, own)
         if any(not stands_before(_DOUBT, own, found.start()) for found in matches_at(pattern, own, begins)):
             return True
-    mechanisms = sum(word in own for word in words["mechanisms"])
-    in_code = len(set(_CODE.findall(prose)))
-    return in_code > 0 and mechanisms >= _LEAST_MECHANISMS and in_code + mechanisms >= _LEAST_TOGETHER
+    says, in_code = _mechanisms(own), len(set(_CODE.findall(prose)))
+    return in_code > 0 and says >= _LEAST_MECHANISMS and in_code + says >= _LEAST_TOGETHER
+
+
+def mechanisms(segments: Segments) -> int:
+    """How many of the words by which a reporter says how a failure comes about are there."""
+    return _mechanisms(folded(_prose(segments)))
+
+
+def _mechanisms(own: str) -> int:
+    return sum(word in own for word in _words()["mechanisms"])
 
 
 def tells_no_failure(segments: Segments) -> bool:

@@ -6,12 +6,12 @@ cleaned and searched for facts once.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from distriage.base.errors import InputError
 from distriage.base.references import repository_of
+from distriage.base.texts import regex
 from distriage.base.types import IssueReport
 from distriage.facts.environment import EnvironmentFacts, facts_of
 from distriage.facts.projects import Project, projects
@@ -26,7 +26,7 @@ MAX_REPORT_BYTES = 1 << 20  # GitHub's own limit is 65,536 characters of body
 # Fewer different words than this, and no exception, say too little to know a cause from. Of the 780 bugs among the
 # restated validation reports, none is so thin.
 MIN_CONTENT_WORDS = 12
-_ANY_WORD = re.compile(WORD.pattern + r"|[^\W\d_a-z\u0131\u017f\u3400-\u9fff]{2,}")  # with those of every other script
+_ANY_WORD = regex(WORD.pattern + r"|[^\W\d_a-z\u0131\u017f\u3400-\u9fff]{2,}")  # with those of every other script
 _FUNCTION_WORDS = frozenset(
     (
         *("a", "an", "the", "and", "or", "but", "if"),
@@ -86,7 +86,7 @@ class ReadReport:
     def product_version(self) -> str:
         """The one version that it states of the product in whose tracker it was filed, or empty."""
         facts = self.facts
-        is_of_product = facts.framework is not None and facts.framework == self.product
+        is_of_product = facts.framework is not None and projects().product_of(facts.framework) == self.product
         known = is_of_product and "framework_version" not in facts.ambiguous
         return facts.framework_version or "" if known else ""
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from distriage.base.texts import packaged_table
+from distriage.base.texts import packaged_table, regex
 
 GLOSSARY = "chinese.toml"
-_CHINESE = re.compile("[\u4e00-\u9fff]")
+_CHINESE = regex("[\u4e00-\u9fff]")
 
 
 def in_english(text: str) -> str:

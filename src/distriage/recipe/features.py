@@ -6,11 +6,12 @@ option's name, an error code) that sub-word pieces blur. Hashing (Weinberger et 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from itertools import repeat
 from typing import Protocol
 from zlib import crc32
+
+from distriage.base.texts import regex
 
 HASH_BUCKETS = 1 << 17
 _bucket_of = (HASH_BUCKETS - 1).__and__  # code % HASH_BUCKETS, for `map` in one loop of C
@@ -19,7 +20,7 @@ VIEWS = 2  # of a report: cleaned, and as filed
 
 # For a text in lower case. The dotless i and the long s count as i and s, as they do for `re.I`; with that flag the
 # pattern takes three times as long to compile and a fifth longer to search.
-WORD = re.compile(r"[a-z\u0131\u017f_][a-z0-9\u0131\u017f_]*|\d+(?:\.\d+)?|[\u3400-\u9fff]")
+WORD = regex(r"[a-z\u0131\u017f_][a-z0-9\u0131\u017f_]*|\d+(?:\.\d+)?|[\u3400-\u9fff]")
 
 
 class Prepared(Protocol):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from distriage.base.texts import regex
 from distriage.segments import Role
 from distriage.segments.roles import frame_of, is_native_frame
 
 KEPT_FRAMES = 3
 MAX_FRAME_CHARS = 160  # a frame with the source line under it
 
-DIGITS = re.compile(r"\d+")
+DIGITS = regex(r"\d+")
 _MARKERS = frozenset("^~ ")
-_AROUND_FRAMES = re.compile(  # the same in every traceback
+_AROUND_FRAMES = regex(  # the same in every traceback
     r"Traceback \(most recent|During handling of the above exception|The above exception was the direct cause"
 )
 

@@ -9,35 +9,35 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from distriage.base.texts import shortened
+from distriage.base.texts import regex, shortened
 
 MAX_LINE_CHARS = 400
 MAX_MARKS = 30  # combining marks in a row
 
-_CONTROL = re.compile(  # control and format characters, and every white space but line feed, tab and space
+_CONTROL = regex(  # control and format characters, and every white space but line feed, tab and space
     r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ufffd]"
 )
-_ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m")  # logs often lost the escape character
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
-_TAG = re.compile(
+_ANSI = regex(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m")  # logs often lost the escape character
+_COMMENT = regex(r"<!--.*?-->", re.S)
+_TAG = regex(
     r"</?(?:details|summary|img|br|p|b|i|em|strong|code|pre|div|span|sub|sup|a|h[1-6]|table|tr|td|th|tbody|thead|ul|ol"
     r"|li|kbd|hr|picture|source|center|font)\b[^<>\n]{0,1000}/?>",
     re.I,
 )
 # The patterns below begin with a set of characters, which `re` finds fast, and look back for the word's boundary.
-_URL = re.compile(r"[hfg](?<!\w.)(?:(?<=h)ttps?|(?<=f)tp|(?<=g)it)://[^\s)>\]\"'`]{1,2000}")
-_ADDRESS = re.compile(r"0(?<!\w.)x[0-9a-fA-F]{5,64}\b")
-_HASH = re.compile(
+_URL = regex(r"[hfg](?<!\w.)(?:(?<=h)ttps?|(?<=f)tp|(?<=g)it)://[^\s)>\]\"'`]{1,2000}")
+_ADDRESS = regex(r"0(?<!\w.)x[0-9a-fA-F]{5,64}\b")
+_HASH = regex(
     r"[0-9a-fA-F](?<!\w.)(?=[0-9a-fA-F]{7})(?:(?<=\d)|(?=[0-9a-fA-F-]{0,79}\d))"  # a word such as `defaced` lacks a digit
     r"(?:[0-9a-fA-F]{11,79}|[0-9a-fA-F]{7}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\b"
 )
-_BLOB = re.compile(r"[A-Za-z0-9+/=_](?<![A-Za-z0-9+/=_].)[A-Za-z0-9+/=_]{119,}")
+_BLOB = regex(r"[A-Za-z0-9+/=_](?<![A-Za-z0-9+/=_].)[A-Za-z0-9+/=_]{119,}")
 _BLOB_CHARS = 120
-_RULE = re.compile(r"([-=*_#~.+|])\1{4,}")
+_RULE = regex(r"([-=*_#~.+|])\1{4,}")
 _RULES = tuple(sign * 5 for sign in "-=*_#~.+|")
-_SPACES = re.compile(r"[ \t][ \t]+")  # not `{2,}`, which `re` does not look for as a set
-_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
-_SPECIAL = re.compile(r"[<>\[\]()!\\/:\x1b+=_~*#|.-]")
+_SPACES = regex(r"[ \t][ \t]+")  # not `{2,}`, which `re` does not look for as a set
+_BLANK_LINES = regex(r"\n[ \t]*(?:\n[ \t]*)+")
+_SPECIAL = regex(r"[<>\[\]()!\\/:\x1b+=_~*#|.-]")
 
 
 def normalize(text: str) -> str:

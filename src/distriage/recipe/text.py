@@ -15,7 +15,6 @@ A change that alters any output needs a new `RECIPE_VERSION`: a bundle records t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -23,7 +22,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from distriage.base.texts import packaged_table
+from distriage.base.texts import packaged_table, regex
 from distriage.base.types import FormLines
 from distriage.recipe.chinese import in_english
 from distriage.recipe.features import all_features
@@ -47,12 +46,12 @@ MAX_ERROR_LINE_CHARS = 240
 MAX_ERROR_LINES = 8
 MAX_CODE_LINES = 25  # of one block: examples are long, and the failure is in the log
 LOG_EDGE_LINES = 4  # kept at each end of a log beside its error lines
-_IMPORT = re.compile(r"(?:import|from) [\w.]+")
+_IMPORT = regex(r"(?:import|from) [\w.]+")
 _LOGS = frozenset({Kind.LOG, Kind.TRACEBACK})
 _PROSE = frozenset({Kind.PROSE, Kind.FORM})
 _SILENT = frozenset({Role.TEARDOWN, Role.NOTICE})
 _MARKS = "#>*-+ \t"
-_WORD = re.compile(r"[a-z][a-z0-9_]*")  # as `field.toml` has them
+_WORD = regex(r"[a-z][a-z0-9_]*")  # as `field.toml` has them
 
 
 @dataclass(frozen=True)  # without slots, for cached properties

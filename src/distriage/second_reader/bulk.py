@@ -84,7 +84,7 @@ class Asked:
             taxonomy,
             asking.reader,
             calibration,
-            situation=self.findings.read.situation,
+            situation=self.findings.situation,
         )
 
 

@@ -157,7 +157,7 @@ def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -
     if not asked:
         return None
     neighbours = tuple(findings.similar or ())
-    return Question(findings.read.input.text, findings.prediction, tuple(asked), neighbours, findings.read.situation)
+    return Question(findings.read.input.text, findings.prediction, tuple(asked), neighbours, findings.situation)
 
 
 def check_axes(axes: Sequence[str], taxonomy: Taxonomy) -> tuple[str, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from distriage.base.texts import regex
 from distriage.segments.forms import Forms
 from distriage.segments.listings import is_entry, is_listed
 from distriage.segments.prefixes import bare_lines, without_logger
@@ -15,23 +15,21 @@ from distriage.segments.types import Kind, Line, Role
 
 _LOOKED_AT = 20  # number of lines that decide a block's kind
 _MOST_BETWEEN = 2  # lines between two of a listing are of it, too
-_MARKDOWN_HEADING = re.compile(r"#{1,6}\s+(.{1,200}?)[\s:#*]*$|\*\*([^*]{1,80})\*\*:?\s*$")
-_LOG_LINE = re.compile(
+_MARKDOWN_HEADING = regex(r"#{1,6}\s+(.{1,200}?)[\s:#*]*$|\*\*([^*]{1,80})\*\*:?\s*$")
+_LOG_LINE = regex(
     r"\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d|\[(?:rank)?\d+\]|File \"|Traceback"
     r"|[\w.]+(?:Error|Exception)\b|(?:ERROR|INFO|WARNING|DEBUG|WARN|FATAL)\b|frame #|#\d+ |[EWIF]\d{4} "
     r"|\*\*\*|terminate called|Collecting |Downloading |Requirement |building |gcc |nvcc )"
 )
-_COMMAND = re.compile(
+_COMMAND = regex(
     r"[`\s]*(?:[$%] )?(?:sudo |nohup |time )?(?:export )?(?:[A-Z][A-Z0-9_]{1,60}=\S{0,300} +){0,20}(?:torchrun\b|python[\d.]{0,5} +(?:-\w+ +){0,3}[\w./-]"
     r"|deepspeed +(?:-|\S+\.py)|accelerate launch|(?:\S{0,100}/)?mpi(?:run|exec)(?:\.hydra)? +-|srun +-|sbatch\b|ray +(?:start|job|up)\b|vllm +serve"
     r"|docker +(?:run|pull)|(?:uv )?pip3? +install|horovodrun +-|llamafactory-cli +|swift +(?:sft|pt|rlhf|infer)|megatron +(?:sft|pt|rlhf)"
     r"|colossalai run|(?:ba|z)?sh +\S+\.sh|\./\S{1,200} +-|ucx_\w+ +-|git +(?:clone|checkout)|\$ )|export +[A-Z]\w{1,60}="
 )
-_SENTENCE = re.compile(r"`[^`]*`.|(?: [A-Za-z]{2,12}){4}|[a-z][.!?]$")
-_SETTING = re.compile(
-    r"(?:- )?[\"']?[A-Za-z_][\w-]{0,60}[\"']?\s?[:=]\s?(?:$|[^=\s].{0,300}$)|[\[\]{}(),\s]+$|- \S{1,100}$"
-)
-_CODE = re.compile(
+_SENTENCE = regex(r"`[^`]*`.|(?: [A-Za-z]{2,12}){4}|[a-z][.!?]$")
+_SETTING = regex(r"(?:- )?[\"']?[A-Za-z_][\w-]{0,60}[\"']?\s?[:=]\s?(?:$|[^=\s].{0,300}$)|[\[\]{}(),\s]+$|- \S{1,100}$")
+_CODE = regex(
     r"(?:import|from|def|class|for|if|with|return|while|try|except|else|async|await|@\w|#include|print\()|.{0,200}[\w\])]\(.{0,300}\)\s?[,;:{]?$|\w[\w.]{0,60} = "
 )
 _SHELL = frozenset({"bash", "sh", "shell", "console", "zsh", "cmd", "powershell", "shell-session"})
@@ -41,9 +39,9 @@ _SOURCES = frozenset(
 )
 _LOGS = frozenset({"log", "logs", "text", "txt", "traceback", "pytb", "pycon", "output", "error"})
 _NO_WORDS = frozenset("-=*_#~.+|><: \t")
-_RULE = re.compile(r"\s*={10,}\s*$")
+_RULE = regex(r"\s*={10,}\s*$")
 _JOINED = ("During handling of the above exception", "The above exception was the direct cause")
-_FRAME = re.compile(r'\s*File "[^"\n]{1,400}", line \d')
+_FRAME = regex(r'\s*File "[^"\n]{1,400}", line \d')
 _BEGIN = "(most recent call last"
 
 

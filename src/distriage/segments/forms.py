@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from distriage.base.texts import packaged_table
+from distriage.base.texts import packaged_table, regex
 from distriage.base.types import FormLines
 
 MAX_LINE_CHARS = 300
-_FIRST_WORD = re.compile(r"(?:\d{1,2}[.)] )?([^\W_])")
-_IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]{0,200}[)）\]]?$")
+_FIRST_WORD = regex(r"(?:\d{1,2}[.)] )?([^\W_])")
+_IN_BRACKETS = regex(r"\s*[(（\[][^()（）\[\]]{0,200}[)）\]]?$")
 _CLOSING = (")", "）", "]")
-_TICKED = re.compile(r"(?:[-*+] )?\[[ xX✓✔]?\] ")
+_TICKED = regex(r"(?:[-*+] )?\[[ xX✓✔]?\] ")
 # "OS: [e.g. Ubuntu 20.04]", "<fill in>": not filled in.
-_PLACEHOLDER = re.compile(r".{0,80}(?:\[(?:e\.g\.|if applicable|please)[^\]]{0,200}\])\W{0,3}$", re.I)
+_PLACEHOLDER = regex(r".{0,80}(?:\[(?:e\.g\.|if applicable|please)[^\]]{0,200}\])\W{0,3}$", re.I)
 _KEY = 4  # letters that index a beginning
 
 

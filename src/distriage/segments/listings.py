@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from distriage.base.texts import packaged_table
+from distriage.base.texts import packaged_table, regex
 
 MAX_VALUE_CHARS = 160  # a longer one is prose
 MAX_ENTRY_CHARS = 500
 MAX_NAME_CHARS = 100
-_SEPARATOR = re.compile(r"[:=：|.](?:(?<!\.)|\.{2,})")  # one of the signs, or three points
-_BRACKETS = re.compile(r"\s*\([^()]*\)|\s+(?:version(?:\(s\)|s)?|info)\??$|\?$", re.I)
-_SHAPES = re.compile(
+_SEPARATOR = regex(r"[:=：|.](?:(?<!\.)|\.{2,})")  # one of the signs, or three points
+_BRACKETS = regex(r"\s*\([^()]*\)|\s+(?:version(?:\(s\)|s)?|info)\??$|\?$", re.I)
+_SHAPES = regex(
     # nvidia-smi, its topology
     r"\|.*(?:MiB|\bOff\b|\bDefault\b|Persistence-M|GPU-Util|Driver Version).*\|?$|\+[-=+]{3,}\+?$|\|[-=+ ]{3,}\|$"
     r"|GPU \d+: |(?:GPU|NIC|mlx5_)\d+\s+(?:X|NV\d+|SYS|PHB|PIX|PXB|NODE|GPU\d)\b|X\s+= Self|(?:SYS|NODE|PHB|PXB|PIX|NV#)\s+= "
@@ -31,15 +31,15 @@ _SHAPES = re.compile(
     r"|[-*•\s]*(?:[A-Za-z][\w.-]{1,40}: v?\d+\.\d+\.\d+\S*|available: (?:True|False)|64bit|ELF|version: #?\d.{0,80})$",
     re.I,
 )
-_DOTTED = re.compile(r"[\w ()/.-]{1,60} \.{4,} (?!\[FAIL)")  # of ds_report, too
+_DOTTED = regex(r"[\w ()/.-]{1,60} \.{4,} (?!\[FAIL)")  # of ds_report, too
 _ENDS = (")", "?", "version", "versions", "info")
 _AROUND_NAMES = "-*•|# \t"
-_FAILING = re.compile(
+_FAILING = regex(
     r"error|fail|not supported|not found\b(?!\.?$)|mismatch|incompatib|crash|cannot|too old"
     r"|\b(?:hangs?|hanging|hung|stuck|freez(?:es?|ing)|frozen|deadlocks?|killed|segfaults?|timed out|out of memory)\b",
     re.I,
 )
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = regex(
     r"[-*•\s|`]*(?:model\s*="
     r"|\w+\s*=(?!=)\s*(?:[\[({]|[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\.[A-Za-z_]|(?!\d+\.\d).*[,(\[{]$))",
     re.I,

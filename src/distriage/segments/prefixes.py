@@ -13,25 +13,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from distriage.base.texts import packaged_table
+from distriage.base.texts import packaged_table, regex
 
 MAX_PREFIXES = 6  # of a line: kubectl's, the time, the rank's, the logger's
 _AGREE = 0.8  # of a block's lines have the prefix
 _TRACEBACK_WORDS = "Traceback (most recent"
-_TRACEBACK = re.compile(r'\s*(?:\[[\w,.-]{1,40}\](?:<\w+>)?: ?)?(?:Traceback \(most recent| +File ")')
-_PROCESS = re.compile(
+_TRACEBACK = regex(r'\s*(?:\[[\w,.-]{1,40}\](?:<\w+>)?: ?)?(?:Traceback \(most recent| +File ")')
+_PROCESS = regex(
     r"(?![\w.]*(?:Error|Exception|Warning)$)[\w.-]*[\d.-]"
 )  # a host's name has a digit, a hyphen or a dot; most words before a colon do not
-_PROGRESS = re.compile(r"[^|\n]{0,120}\d%\|[^|\n]{0,200}\| *[\d.]+[kMGT]?/[^\]\n]{0,200}(?:\]|$)")
+_PROGRESS = regex(r"[^|\n]{0,120}\d%\|[^|\n]{0,200}\| *[\d.]+[kMGT]?/[^\]\n]{0,200}(?:\]|$)")
 _MESSAGES = ("message", "msg", "log", "text", "event")
 _BESIDE = ("exc_info", "exception", "stack_trace", "stack", "traceback", "error")
 _LOGGED = ("level", "levelname", "severity", "time", "ts", "timestamp", "asctime", "stream", "record", *_BESIDE)
 _PROCESSES = ("rank", "pod", "host", "hostname")
 _BOX = "│┃"
 _BOX_EDGES = "╭╰┏┗┡└├"
-_RICH_FRAME = re.compile(r"(\S{1,400}):(\d{1,7}) in (\S.{0,80})")
-_RICH_SOURCE = re.compile(r"❱\s+\d+\s?(.*)")
-_RICH_PLACE = re.compile(r" {3,}[\w.]{1,60}\.py:\d{1,6}$")
+_RICH_FRAME = regex(r"(\S{1,400}):(\d{1,7}) in (\S.{0,80})")
+_RICH_SOURCE = regex(r"❱\s+\d+\s?(.*)")
+_RICH_PLACE = regex(r" {3,}[\w.]{1,60}\.py:\d{1,6}$")
 
 
 @cache

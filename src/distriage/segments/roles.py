@@ -3,30 +3,29 @@ Pure."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from distriage.base.texts import folded, packaged_table
+from distriage.base.texts import folded, packaged_table, regex
 from distriage.segments.types import Line, Role, Segments
 
-_FRAME = re.compile(
+_FRAME = regex(
     r'\s*(?:File )?"?([^\s",]{1,300}\.(?:py|pyx|cpp|cc|cu|h|cuh|c))"?(?:, line |:)(\d+)(?![\d\]]|:\d|: (?:fatal )?error|: \w{1,60}Warning)(?:, in (\S{1,80}))?'
 )
-_NATIVE_FRAME = re.compile(r"\s*(?:frame )?#\d+:? ")
-_NAME = re.compile(r"([A-Za-z_][\w.]{0,200})(?=: |:?$)")
-_ENDING = re.compile(r"[A-Za-z_][\w.<>]{0,200}(?:: |:?$)")
+_NATIVE_FRAME = regex(r"\s*(?:frame )?#\d+:? ")
+_NAME = regex(r"([A-Za-z_][\w.]{0,200})(?=: |:?$)")
+_ENDING = regex(r"[A-Za-z_][\w.<>]{0,200}(?:: |:?$)")
 _ENDS = ("Error", "Exception", "Interrupt", "Failure", "Timeout", "Exit", "Abort", "Failed")
-_QUOTED = re.compile(
+_QUOTED = regex(
     r"(?<![\w.])(?:[A-Za-z_]\w{0,60}\.){0,8}(?=[A-Z])\w{0,80}(?:Error|Exception)(?:: |\((?!\)|f?[\"']?\{|$))"
 )
-_PLAIN = re.compile(r"(?:^|[\s:])(?:fatal )?error: ")
-_SOURCE = re.compile(
+_PLAIN = regex(r"(?:^|[\s:])(?:fatal )?error: ")
+_SOURCE = regex(
     r"\s*(?:raise|except|assert|return|if|elif|with|for|import|from|class|def)\b|.*\braise(?: |_from\()[A-Za-z_][\w.]{0,80}\("
 )
-_FATAL = re.compile(
+_FATAL = regex(
     r"\b(?:errors?|failed|failure|fatal|abort(?:ed|ing)?|killed|refused|unreachable|timed?[ -]?out|timeout|deadlock"
     r"|hang(?:s|ing)?|stuck|overflow|nan|inf|mismatch|unsupported"
     r"|not (?:supported|found|implemented|available|built|compiled)|invalid|denied|cannot|can't|could not|unable to"
@@ -35,10 +34,10 @@ _FATAL = re.compile(
     r"|卡住|报错|失败|错误|无法|超时|不支持|显存|溢出|崩溃"
 )
 
-_ENDED = re.compile(r"Signal \d+ \(SIG|exit ?code|exit status|return code|on signal|[a-z]Error: |[a-z]Exception: ")
-_ENDED_BY_LAUNCHER = re.compile(r"-15\b|SIGTERM")
+_ENDED = regex(r"Signal \d+ \(SIG|exit ?code|exit status|return code|on signal|[a-z]Error: |[a-z]Exception: ")
+_ENDED_BY_LAUNCHER = regex(r"-15\b|SIGTERM")
 
-_WORDS = re.compile(r"\w+")
+_WORDS = regex(r"\w+")
 _TO_BLANKS = {code: " " for code in range(128) if not _WORDS.match(chr(code))}
 
 

@@ -9,23 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from distriage.base.texts import MAX_INPUT_CHARS, shortened
+from distriage.base.texts import MAX_INPUT_CHARS, regex, shortened
 from distriage.base.types import FormLines
 from distriage.segments.blocks import Reader
 from distriage.segments.forms import forms_with, known_forms
 from distriage.segments.types import Kind, Line, Role, Segment, Segments
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m")  # logs often lost the escape character
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
-_TAG = re.compile(
+_ANSI = regex(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m")  # logs often lost the escape character
+_COMMENT = regex(r"<!--.*?-->", re.S)
+_TAG = regex(
     r"</?(?:details|summary|img|br|p|b|i|em|strong|code|pre|div|span|sub|sup|a|h[1-6]|table|tr|td|th|tbody|thead|ul|ol"
     r"|li|kbd|hr|picture|source|center|font)\b[^<>\n]{0,1000}/?>",
     re.I,
 )
-_SUMMARY = re.compile(r"<summary>([^<>\n]{1,200})</summary>", re.I)
-_FENCE = re.compile(r"(`{3,})[^`]*|(~{3,})[^~^]*")  # not code between back-ticks, nor Python's marker below a frame
+_SUMMARY = regex(r"<summary>([^<>\n]{1,200})</summary>", re.I)
+_FENCE = regex(r"(`{3,})[^`]*|(~{3,})[^~^]*")  # not code between back-ticks, nor Python's marker below a frame
 _ROOT_CAUSE = "Root Cause (first observed failure)"
-_RANK = re.compile(r"\n[^\n]{0,60}\brank\s{0,10}: (\d{1,6})\b")
+_RANK = regex(r"\n[^\n]{0,60}\brank\s{0,10}: (\d{1,6})\b")
 
 
 def split(title: str, body: str, forms: FormLines | None = None) -> Segments:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from distriage.base.texts import regex
 from distriage.base.types import IssueReport
 from distriage.facts.projects import projects
 from distriage.facts.regressions import is_regression
@@ -15,8 +16,8 @@ from distriage.signs.kinds import Sign, in_order, kinds
 from distriage.signs.quality import lacks_of
 
 # `0.8.5.dev12+g1b2c3d`, `2.6.0a0+git1b2c3d`, `1.3.0b20180911`.
-_NOT_RELEASED = re.compile(r"[-.+_]?dev\d{0,8}|a\d{0,3}\+|\+g(?:it)?[0-9a-f]{5,40}\b|b20\d{6}\b")
-_BRANCH = re.compile(r"(?<![\w/-])(?:master|main|trunk|nightly)(?![\w/-])|\.dev\d", re.I)
+_NOT_RELEASED = regex(r"[-.+_]?dev\d{0,8}|a\d{0,3}\+|\+g(?:it)?[0-9a-f]{5,40}\b|b20\d{6}\b")
+_BRANCH = regex(r"(?<![\w/-])(?:master|main|trunk|nightly)(?![\w/-])|\.dev\d", re.I)
 
 
 def signs_of(
@@ -38,7 +39,7 @@ def signs_of(
 def _of_versions(read: ReadReport) -> Iterator[Sign]:
     """Only of the product in whose tracker the report was filed."""
     facts = read.facts
-    if facts.framework is None or facts.framework != read.product:
+    if facts.framework is None or projects().product_of(facts.framework) != read.product:
         return
     for pair in facts.comparisons:
         if pair.fact == "framework_version" and is_regression(pair):
@@ -82,7 +83,8 @@ def gate_of(
         environment: As in a verdict.
     """
     version, product = environment.get("framework_version"), projects().tracker_of(report.id).product
-    if not releases or not isinstance(version, str) or product is None or environment.get("framework") != product:
+    framework = projects().product_of(str(environment.get("framework")))
+    if not releases or not isinstance(version, str) or product is None or framework != product:
         return None
     from distriage.signs.gate import gate  # only where releases are known
 

@@ -13,17 +13,18 @@ from collections.abc import Sequence
 
 from packaging.version import InvalidVersion, Version
 
+from distriage.base.texts import regex
 from distriage.github.releases import Release
 from distriage.signs.kinds import Sign
 
 # `v0.8.5`, `core_r0.12.0`, `ray-2.9.3`, `v2.27.3-1`; the text before the number tells lines of releases apart.
-_TAG = re.compile(
+_TAG = regex(
     r"(?P<line>[A-Za-z][\w.]{0,40}?[-_/@])?[vr]?(?P<number>\d{1,6}(?:\.\d{1,6}){1,4}(?:[-_.]?(?:rc|a|b|alpha|beta|dev|pre|post)"
     r"[-_.]?\d{0,8})?)(?:-\d{1,2})?"
 )
 _LONGEST_TAG = 100
-_RELEASE = re.compile(r"v?\d{1,6}(?:\.\d{1,6}){1,4}(?:[-.]?post\d{1,3})?(?:\+[\w.]{1,40})?")
-_DEVELOPED = re.compile(r"(?<![\d.])(?P<v>\d{1,4}(?:\.\d{1,4}){1,2})[-.]?(?:dev|rc)\d")
+_RELEASE = regex(r"v?\d{1,6}(?:\.\d{1,6}){1,4}(?:[-.]?post\d{1,3})?(?:\+[\w.]{1,40})?")
+_DEVELOPED = regex(r"(?<![\d.])(?P<v>\d{1,4}(?:\.\d{1,4}){1,2})[-.]?(?:dev|rc)\d")
 
 
 def gate(version: str, line: int | None, text: str, releases: Sequence[Release], at: float = math.inf) -> Sign | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from distriage.base.texts import folded
+from distriage.base.texts import folded, regex
 from distriage.facts.scanning import any_of
 from distriage.reading.report import ReadReport
 from distriage.segments import Kind
@@ -13,11 +13,11 @@ from distriage.segments import Kind
 _FEW_LINES = 5  # of a listing that a person typed
 # A form's own text in a field, below its line, for the reporter to replace.
 _PLACEHOLDER = "your output of `python collect_env.py` here"
-_FIELD_OF_IT = re.compile(rf"(?:the output of [^\n]{{0,40}}\n)?{re.escape(_PLACEHOLDER)}")
-_POINTS_ELSEWHERE = re.compile(r"(?<!\w)(?:@\w|#\d)")
+_FIELD_OF_IT = regex(rf"(?:the output of [^\n]{{0,40}}\n)?{re.escape(_PLACEHOLDER)}")
+_POINTS_ELSEWHERE = regex(r"(?<!\w)(?:@\w|#\d)")
 _SEVERAL_WORDS = ("two", "three", "four", "several", "multiple", "issue", "problem", "bug", "问题")
-_SEVERAL_TITLE = re.compile(r"\b(?:two|three|four|several|multiple) (?:\w{1,20} )?(?:issues|bugs|problems)\b")
-_SEVERAL = re.compile(
+_SEVERAL_TITLE = regex(r"\b(?:two|three|four|several|multiple) (?:\w{1,20} )?(?:issues|bugs|problems)\b")
+_SEVERAL = regex(
     r"\n\W{0,6}(?:issue|problem|bug|问题)\s{1,2}(?:#\s?)?(?:2|two|二)(?!\.\d|\w)"
     r"|\b(?:found|have|has|had|see|seeing|encountered|hit|noticed|are|facing|met|were|be) (?:\w{1,20} )?"
     r"(?:two|three|four) (?:separate |different |distinct |unrelated |other |independent )?"

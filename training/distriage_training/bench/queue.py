@@ -25,21 +25,24 @@ CHARTS = 10
 TOKEN = secrets.token_hex(16)
 
 
-def measure(bundle: Path, reports: Sequence[IssueReport], issues: int, database: str, folder: Path) -> dict[str, Any]:
-    """Milliseconds and kB of each kind of page.
-
-    Args:
-        reports: Texts of the issues, in turn; each page is asked for as often as there are reports.
-        issues: Open issues to fill the database with.
-        database: URL of an empty one.
+def fill(bundle: Path, reports: Sequence[IssueReport], issues: int, database: str, folder: Path) -> None:
+    """Put so many open issues, with these texts in turn, into an empty database.
 
     Raises:
-        DistriageError: the database cannot be filled, or a page cannot be shown.
+        DistriageError: it cannot be filled, or is not empty.
     """
     texts = folder / "issues.jsonl"
     lines = (json.dumps({"title": report.title, "body": report.body}) for report in reports)
     texts.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     in_child("fill", module=FILL, bundle=bundle, reports=texts, count=issues, database=database)
+
+
+def measure(bundle: Path, reports: Sequence[IssueReport], issues: int, database: str, folder: Path) -> dict[str, Any]:
+    """Milliseconds and kB of each kind of page of a database that `fill` filled; each is asked for once per report.
+
+    Raises:
+        DistriageError: a page cannot be shown.
+    """
     settings = {"DISTRIAGE_DATABASE": database, "DISTRIAGE_ADMIN_TOKEN": TOKEN}
     count = len(reports)
     words = (quote(max(report.title.split(), key=len, default="")) for report in reports)

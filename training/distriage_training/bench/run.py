@@ -116,6 +116,8 @@ class Order:
         else:
             missing["PostgreSQL"] = "needs --database: the URL of an empty database"
         reports = load_reports(self.bundle, self.reports, self.count)
+        for url in reversed(databases.values()):  # one that is not empty is refused before anything is measured
+            queue.fill(self.bundle, reports, self.issues, url, folder)
         pages = {name: queue.measure(self.bundle, reports, self.issues, url, folder) for name, url in databases.items()}
         return {"issues": self.issues, "pages": pages}
 

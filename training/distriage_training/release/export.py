@@ -33,7 +33,7 @@ from distriage_training.release import calibrate
 from distriage_training.release.domain import write_gate
 from distriage_training.release.gates import Passed, Reports, ValidationSet, check_not_collapsed, write_model
 from distriage_training.release.golden import golden_reports, write_golden
-from distriage_training.release.graph import Logits, join, joined_logits, onnx_logits, torch_logits
+from distriage_training.release.graph import Logits, join, joined_logits, onnx_logits, torch_logits, write_mapped
 from distriage_training.release.index import write_index
 from distriage_training.release.model_card import model_card
 from distriage_training.release.seal import put_in_place, seal
@@ -84,6 +84,7 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
         status.update("writing ONNX")
         passed = write_model(model, join(model, dense, sparse), folder / MODEL, tokenizer, reports)
         console.print(str(passed))
+        write_mapped(folder / MODEL)
         shipped = onnx_logits(folder / MODEL, list(model.axes), tokenizer, validation.inputs)
         expected = joined_logits(model, tokenizer, inputs)
         write_golden(folder, golden, expected, onnx_logits(folder / MODEL, list(model.axes), tokenizer, inputs))

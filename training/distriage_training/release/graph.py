@@ -26,6 +26,7 @@ from transformers import AttentionInterface
 from distriage.base.errors import DistriageError
 from distriage.classifier import VECTORS, encode
 from distriage.model.graph import open_session
+from distriage.model.shipped import MAPPED
 from distriage.recipe.text import ModelInput, prepare
 from distriage_training.corpus.records import Record
 from distriage_training.fit.model import ExportedModel, TriageModel
@@ -36,6 +37,8 @@ INPUTS = ("input_ids", "feature_ids", "feature_counts")
 ATTENTION = "one-report"  # name of `one_report_attention` in transformers' registry
 
 SAMPLE = 200  # training reports whose activations are looked at
+LARGE = 1 << 16  # bytes of weights worth mapping
+
 OUTLIERS = 5.0  # times the median channel: an input with a channel beyond this is smoothed
 SMOOTHING = 0.8  # share of the outliers that the weights take over; .7 and .9 were worse (training/LOG.md)
 
@@ -166,6 +169,27 @@ def write_int8(source: Path, file: Path, feeds: Sequence[Feeds]) -> None:
         nodes_to_quantize=[node.name for node in products],
         extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},  # of Attention's outputs
     )
+
+
+def write_mapped(file: Path) -> None:
+    """Write `MAPPED` beside a graph: the same graph, its large int8 weights as external data that begin in `file`.
+
+    onnxruntime maps external data instead of copying it twice. Floats stay inside: in `file` they begin at any byte,
+    and a processor may want them at a multiple of four. Writes nothing for a graph without such weights.
+    """
+    model, content = onnx.load(file), file.read_bytes()
+    large = [tensor for tensor in model.graph.initializer if len(tensor.raw_data) >= LARGE and _is_int8(tensor)]
+    for tensor in large:
+        place = {"location": file.name, "offset": content.index(tensor.raw_data), "length": len(tensor.raw_data)}
+        tensor.ClearField("raw_data")
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        tensor.external_data.extend(onnx.StringStringEntryProto(key=key, value=str(one)) for key, one in place.items())
+    if large:
+        file.with_name(MAPPED).write_bytes(model.SerializeToString())
+
+
+def _is_int8(tensor: onnx.TensorProto) -> bool:
+    return tensor.data_type in (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
 
 
 def quantizable(model: onnx.ModelProto) -> list[onnx.NodeProto]:

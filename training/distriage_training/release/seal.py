@@ -12,14 +12,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from distriage.model.bundle import DOMAIN, INDEX, REQUIRED_FILES, TRAINED_ON, Bundle, FileRecord, Manifest
-from distriage.model.shipped import MANIFEST, sha256_of
+from distriage.model.shipped import MANIFEST, MAPPED, sha256_of
 
 
 def seal(folder: Path, manifest: Manifest) -> None:
     """Write `bundle.json` with the present sizes and checksums of the files."""
     names = [
         *REQUIRED_FILES,
-        *(name for name in (DOMAIN, INDEX, TRAINED_ON) if (folder / name).is_file()),
+        *(name for name in (MAPPED, DOMAIN, INDEX, TRAINED_ON) if (folder / name).is_file()),
     ]
     files = {name: FileRecord(bytes=(folder / name).stat().st_size, sha256=sha256_of(folder / name)) for name in names}
     sealed = manifest.model_copy(update={"files": files})

@@ -9,16 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Double, Index, bindparam, cast, delete, func, select
+from sqlalchemy import Double, Index, Integer, bindparam, cast, delete, func, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage.github.limits import Unstated, stated_end
-from distriage_serving.store.database import Database, share
+from distriage_serving.store.database import Database, plain_insert, share
 from distriage_serving.store.schema import Base, Number, SharedValue
 
 LIMITS: Final = ((60.0, 80), (3600.0, 500))  # seconds, writes of one installation in any such span
 COUNTED_S: Final = LIMITS[-1][0]
-_VALUE: Final = select(SharedValue.value).where(SharedValue.name == bindparam("name"))  # asked before each request
+LOOK_EVERY_S: Final = 1.0
+# Made once: they are asked before each request, or each that writes.
+_VALUE: Final = select(SharedValue.value).where(SharedValue.name == bindparam("name"))
 
 
 class Write(Base):
@@ -32,22 +34,41 @@ class Write(Base):
     at: Mapped[float]
 
 
-@dataclass(frozen=True, slots=True)
+_OLD: Final = delete(Write).where(Write.installation_id == bindparam("by"), Write.at <= bindparam("until"))
+_EARLIER: Final = (  # than a number of later ones
+    select(Write.at)
+    .where(Write.installation_id == bindparam("by"))
+    .order_by(Write.at.desc())
+    .limit(1)
+    .offset(bindparam("later", type_=Integer))
+)
+
+
+@dataclass(slots=True)
 class SharedLimits:
-    """GitHub's rate limits of one installation, over all processes; see `distriage.github.limits.Limits`."""
+    """GitHub's rate limits of one installation, over all processes; see `distriage.github.limits.Limits`.
+
+    For `LOOK_EVERY_S` after a look that found no limit, this object does not know of one that another has noted.
+    """
 
     store: Database
     installation_id: int
+    _free_until: float = 0.0
 
     def ends_at(self) -> float:
         """When the limit that holds now ends, Unix time in seconds; 0: none does."""
-        with self.store._session(writes=False) as session:
-            until = float(session.scalar(_VALUE, {"name": self._name}) or 0.0)
-        return until if until > self.store.clock() else 0.0
+        now = self.store.clock()
+        if now < self._free_until:
+            return 0.0
+        until = float(self.store._first(_VALUE, name=self._name) or 0.0)
+        if until > now:
+            return until
+        self._free_until = now + LOOK_EVERY_S
+        return 0.0
 
     def reached(self, stated: float | None) -> float:
         """Note a limit for all clients; an earlier statement of GitHub counts if it ends later."""
-        now = self.store.clock()
+        now, self._free_until = self.store.clock(), 0.0
         with self.store._session(writes=True) as session:
             if stated is None:
                 last = session.scalar(_VALUE, {"name": self._unstated})
@@ -77,20 +98,20 @@ class Pace(Database):
         Returns:
             None if it may be sent. Otherwise it is over the limit and not counted: the time when it no longer is.
         """
-        now, mine = self.clock(), Write.installation_id == installation_id
+        now = self.clock()
         with self._session(writes=True) as session:
             if session.get_bind().dialect.name == "postgresql":
                 session.execute(select(func.pg_advisory_xact_lock(installation_id)))  # SQLite has one writer anyway
-            session.execute(delete(Write).where(mine, Write.at <= now - COUNTED_S))
-            latest = select(Write.at).where(mine).order_by(Write.at.desc()).limit(1)
+            session.execute(_OLD, {"by": installation_id, "until": now - COUNTED_S})
             ends = [
                 at + span_s
                 for span_s, most in LIMITS
-                if (at := session.scalar(latest.offset(most - 1))) is not None and at > now - span_s
+                if (at := session.scalar(_EARLIER, {"by": installation_id, "later": most - 1})) is not None
+                and at > now - span_s
             ]
             if ends:
                 return max(ends)
-            session.add(Write(installation_id=installation_id, at=now))
+            session.execute(plain_insert(session, Write), {"installation_id": installation_id, "at": now})
         return None
 
     def limits(self, installation_id: int) -> SharedLimits:

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage.base.references import IssueReference
 from distriage_serving.store.acts import of_this_issue
-from distriage_serving.store.database import Database, plain_insert, values_of
-from distriage_serving.store.schema import Base, Issue, Name, Number, Repository
+from distriage_serving.store.database import Database, plain_insert
+from distriage_serving.store.schema import Base, Issue, Name, Number, Repository, values_of
 
 OPEN: Final = ("making", "pending")
 _KEY: Final = ("repository", "number", "action", "axis", "value")

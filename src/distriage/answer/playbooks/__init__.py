@@ -25,7 +25,8 @@ __all__ = [
 
 
 def checks_for(taxonomy: Taxonomy, labels: Mapping[str, str], situation: Situation = ORDINARY) -> list[str]:
-    """The check to do first, of those whose needs the report shows; none if its reporter knows the cause.
+    """The check to do first, of those whose needs the report shows; none if its reporter knows the cause or none is
+    likely to be useful.
 
     The check written for symptom and cause together comes first, then those of the symptom, the cause and the fix.
 
@@ -52,7 +53,7 @@ def check_for(
 
 def _first(checks: Iterable[Check], situation: Situation) -> str | None:
     """The first check whose needs are met, with its commands in the platform's terms."""
-    if situation.explained:
+    if situation.explained or not situation.checkable:
         return None
     fit = (check.say for check in checks if situation.seen.issuperset(check.needs))
     return next((text for say in fit if (text := _worded(say, situation))), None)

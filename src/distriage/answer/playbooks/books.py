@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from distriage.base.texts import packaged, packaged_table
+from distriage.base.texts import packaged, packaged_table, regex
 from distriage.base.validation import Strict
 from distriage.model.taxonomy import Taxonomy, default_taxonomy
 
 AXES: Final = ("symptom", "cause", "fix")  # the axes whose labels have a playbook, in the order of their checks
-_HEADER = re.compile(r"^\[([\w-]+)\]$", re.M)
+_HEADER = regex(r"^\[([\w-]+)\]$", re.M)
 
 
 class Check(Strict):

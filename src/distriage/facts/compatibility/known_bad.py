@@ -5,14 +5,13 @@ A combination counts only if the report states every fact that it names, and one
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from distriage.base.texts import packaged_table
+from distriage.base.texts import packaged_table, regex
 from distriage.base.types import IssueReport
 from distriage.base.validation import Strict, field
 from distriage.facts.environment import EnvironmentFacts
@@ -22,7 +21,7 @@ from distriage.facts.scanning import any_of
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
-_SERIES = re.compile(r"NVIDIA|TESLA|GEFORCE|RTX|\s")
+_SERIES = regex(r"NVIDIA|TESLA|GEFORCE|RTX|\s")
 
 
 class _Conditions(Strict):
@@ -94,11 +93,10 @@ def known_bad(
     if facts == EnvironmentFacts() and not packages:
         return []
     listed = frameworks(packages)
-    holding = [combination for combination in combinations() if combination.holds(facts, listed)]
-    words = f"{report.title}\n{report.body}".lower() if holding else ""
+    words = f"{report.title}\n{report.body}".lower()
     found: dict[tuple[str, str], Combination] = {}
-    for combination in holding:
-        if combination.concerns(words):
+    for combination in combinations():
+        if combination.concerns(words) and combination.holds(facts, listed):  # words first: versions take longer
             found.setdefault((combination.remedy, combination.source), combination)
     return list(found.values())
 

@@ -7,12 +7,11 @@ hand. A row says what a run of a package's releases requires of another package,
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from distriage.base.texts import packaged, packaged_table
+from distriage.base.texts import packaged, packaged_table, regex
 from distriage.facts.compatibility.requirements import PYTHON
 
 if TYPE_CHECKING:
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = ("package", "first", "last", "needs", "specifier", "date", "source")
 CUDA, DRIVER, COMPUTE, RELEASES = "cuda", "driver", "compute", "releases"
-_SERIES: Final = re.compile(r"NVIDIA|TESLA|GEFORCE|QUADRO|RTX|\s")
-_BUILD: Final = re.compile(r"cu\d{2,3}|cpu")  # a build of the release itself; another tag may be anybody's
-_NVIDIA: Final = re.compile(r"nvidia-(?P<what>\w+?)-cu(?P<major>\d\d)\Z")
+_SERIES: Final = regex(r"NVIDIA|TESLA|GEFORCE|QUADRO|RTX|\s")
+_BUILD: Final = regex(r"cu\d{2,3}|cpu")  # a build of the release itself; another tag may be anybody's
+_NVIDIA: Final = regex(r"nvidia-(?P<what>\w+?)-cu(?P<major>\d\d)\Z")
 _OF_TORCH: Final = frozenset({"torch", "torchvision", "torchaudio"})
 _SHOWN: Final = {
     "nccl": "NCCL",

@@ -8,11 +8,10 @@ problems, which ask for a symptom: the package `cuda-compat` makes up for an old
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from distriage.base.texts import folded
+from distriage.base.texts import folded, regex
 from distriage.facts.compatibility.matrix import CUDA, Mismatch, fits, mismatches, released
 from distriage.facts.compatibility.requirements import OTHERS, PACKAGES, PYTHON, named
 from distriage.facts.environment import EnvironmentFacts
@@ -22,7 +21,7 @@ from distriage.facts.versions import releases
 from distriage.segments import Kind, Segments
 
 # A line of `pip freeze`, `pip list`, `conda list` or collect_env, and `vllm: 0.6.3` of SGLang's or Transformers'.
-_LISTED: Final = re.compile(
+_LISTED: Final = regex(
     r"[ \t>*|`-]{0,12}(?:\[(?:pip3?|conda)\]\s{1,4})?(?P<name>[A-Za-z][\w.-]{2,40})"
     r"(?: [vV]ersion)?(?:\s?==\s?|\s{0,30}:\s{0,20}|\s{1,60}\(?|\s?\|\s{0,20})"
     r"v?(?P<v>\d+(?:\.[\w]+)+(?:\+[\w.]+)?)(?=[\s,)|`]|\Z)"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final
+
+from distriage.base.texts import regex
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -22,7 +23,8 @@ OTHERS: Final = (
     *(f"nvidia-{name}-cu{major}" for name in ("nccl", "cudnn", "cuda-runtime") for major in (11, 12, 13)),
     *("nvidia-cuda-runtime", "cuda-toolkit"),  # from CUDA 13 on
 )
-_LOCAL: Final = re.compile(r"\+[\w.]{1,20}")  # torch_npu wants `torch==2.6.0+cpu`, and takes a build without a tag
+_BETWEEN: Final = regex(r"[-_.]+")  # the words of a name (PEP 503)
+_LOCAL: Final = regex(r"\+[\w.]{1,20}")  # torch_npu wants `torch==2.6.0+cpu`, and takes a build without a tag
 _MINORS: Final = range(7, 16)  # of Python 3
 _LINUX: Final = {
     "os_name": "posix",
@@ -62,9 +64,7 @@ def requirements_of(requires: Iterable[str], python: str | None) -> dict[str, st
 
 def named(name: str) -> str:
     """A package's name as PyPI compares it: `flash_attn` is `flash-attn`."""
-    from packaging.utils import canonicalize_name
-
-    return canonicalize_name(name)
+    return _BETWEEN.sub("-", name).lower()  # without `packaging.utils`, which imports a dozen modules
 
 
 def _on(requirements: Iterable[Requirement], minor: int) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -44,6 +45,43 @@ def explain(
             (folder / FIGURES).write_text(found.model_dump_json(indent=1) + "\n", encoding="utf-8")
             draw_faithfulness(found, folder)
     typer.echo(faithfulness_table(found))
+
+
+def worth(
+    judgements: Annotated[
+        list[Path] | None, typer.Argument(help="New judgements in the form of advice.jsonl, one file a reader.")
+    ] = None,
+    texts: Annotated[
+        list[Path] | None, typer.Option(help="Reports, JSONL with id, title and body: all that are here are measured.")
+    ] = None,
+    model: ModelOption = None,
+) -> None:
+    """Fit which questions and checks are shown to readers' judgements, `training/corpus/worth.jsonl`."""
+    with needed():
+        from distriage.classifier import Classifier
+        from distriage_research.verdicts.worth import (
+            JUDGED,
+            WEIGHTS,
+            as_toml,
+            fitted,
+            judged,
+            measured,
+            reports_of,
+            shares,
+        )
+        from distriage_training.corpus.jsonl import read_jsonl
+
+        known = [row for _, row in read_jsonl(JUDGED)]
+        if judgements or texts:
+            classifier, reports = Classifier(model), reports_of(texts or [])
+            for row in known:
+                if row["id"] in reports:  # another model, or another code, measures it otherwise
+                    row["measures"] = measured(classifier, reports[row["id"]])
+            known += judged(classifier, judgements or [], reports)
+            lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in known)
+            JUDGED.write_text("".join(lines), encoding="utf-8")
+        WEIGHTS.write_text(as_toml(fitted(known)), encoding="utf-8")
+    typer.echo(shares(known))
 
 
 def similar(config: ConfigArgument, split: SplitOption = "validation", model: ModelOption = None) -> None:

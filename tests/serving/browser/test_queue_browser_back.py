@@ -1,4 +1,3 @@
-# ruff: noqa: F401, F811  # fixtures
 """The way back in a real browser: what a page shows then is what its forms send."""
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ pytest.importorskip("playwright", reason="needs playwright: pip install 'distria
 
 from playwright.sync_api import expect
 
-from support.queue_browser import OpenPage, browser, choose_filter, open_page, page, site
+from support.queue_browser import OpenPage, choose_filter
 from support.queue_server import Queue
 from support.waiting import until
 

@@ -1,4 +1,3 @@
-# ruff: noqa: F401, F811  # fixtures
 """Labels chosen in a real browser and not saved yet."""
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from playwright.sync_api import expect
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport, Outcome
 
-from support.queue_browser import OpenPage, browser, open_page, page, site
+from support.queue_browser import OpenPage
 from support.queue_demo import add_issue, log_in
 from support.queue_server import TOKEN, Queue
 from support.waiting import until

@@ -1,4 +1,3 @@
-# ruff: noqa: F401, F811  # fixtures
 """The queue in a real browser: Debian's chromium, driven by Playwright."""
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from playwright.sync_api import expect
 
 from distriage_serving.store import Job
 
-from support.queue_browser import WAIT_MS, OpenPage, browser, choose_filter, open_page, page, site
+from support.queue_browser import WAIT_MS, OpenPage, choose_filter
 from support.queue_demo import log_in
 from support.queue_server import TOKEN, Queue
 from support.waiting import until
