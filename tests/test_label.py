@@ -114,7 +114,6 @@ def forgotten(taxonomy: Taxonomy) -> list[str]:
             for axis, label in labels
             if axis in AXES and not playbook_of(taxonomy, axis, label.id)
         ),
-        *(f"{label.id}: no asks_for" for axis, label in labels if axis == "symptom" and "asks_for" not in label.given),
         *(f"{label.id}: no source" for axis, label in labels if axis != "kind" and not label.source),
     ]
 
@@ -123,7 +122,7 @@ def test_nothing_is_forgotten_of_a_label() -> None:
     assert forgotten(default_taxonomy()) == []
     bare = '\n[[symptom]]\nid = "token-loss"\ndefinition = "Tokens are missing."\n'
     added = parse_taxonomy(default_taxonomy_text() + bare, "taxonomy.toml")
-    assert forgotten(added) == ["token-loss: no playbook", "token-loss: no asks_for", "token-loss: no source"]
+    assert forgotten(added) == ["token-loss: no playbook", "token-loss: no source"]
 
 
 def strings(path: Path) -> Iterator[str]:

@@ -168,8 +168,6 @@ def test_a_link_that_breaks_in_a_run_has_its_interface() -> None:
         ("It fails with Ray 2.5x and torch 2.x.", RAY, "runtime-hang", "framework_version"),
         ("The period is off by one error, on the GPU.", LIGHTNING, "checkpoint-save-resume-failure", "error"),
         ("It stops unexpectedly, without a warning.", DEEPSPEED, "runtime-hang", "error"),
-        ("`nn.DataParallel(net)` gets stuck.", TORCH, "setup-hang", "launcher"),
-        ("I ran (python train.py --gpus 2) and it gets stuck.", LIGHTNING, "setup-hang", "launcher"),
         ("In the latest codebase it fails.", TORCH, "model-loading-failure", "torch"),
         ("On the card: /usr/bin/ld: cannot find -lcurand", DEEPSPEED, "extension-build-failure", "framework_version"),
         ("With 0.8.0 it fails, 0.7.5 was fine.", LIGHTNING, "api-exception", "framework_version"),
@@ -178,7 +176,6 @@ def test_a_link_that_breaks_in_a_run_has_its_interface() -> None:
         ("PyTorch version: 4edc8273eb223785929c0017caf15c101964d480. It fails.", TORCH, "api-exception", "torch"),
         ("I cloned the most recent repository today.", DEEPSPEED, "incorrect-output", "framework_version"),
         ("nccl-tests hangs on the same cards.", TORCH, "setup-hang", "torch"),
-        ("```\nNNODES=2 RANK=1 \\\n  flock pretrain --factory a\n```", TORCH, "launch-failure", "launcher"),
         (
             "Two layers are gone without a word; an assertion should say so.",
             DEEPSPEED,

@@ -256,7 +256,8 @@ def test_a_hang_is_asked_for_its_stacks_unless_they_are_there(bundle: Bundle) ->
     known = read(IssueReport("It hangs", body))
     first = Findings(bundle, known, hang(0.4)).verdict().missing[0]
     assert first.fact == "error" and "py-spy" in first.question
-    for added in ("py-spy dump: all ranks in all_reduce", "RuntimeError: collective operation timeout"):
+    frames = "It waits in:\n#6  0x00007f917fca2370 in cuMemFree_v2 () from libcuda.so.1"
+    for added in ("py-spy dump: all ranks in all_reduce", "RuntimeError: collective operation timeout", frames):
         shown = Findings(bundle, read(IssueReport("It hangs", f"{body}\n{added}")), hang(0.4)).verdict()
         assert "error" not in {item.fact for item in shown.missing}
 

@@ -163,7 +163,6 @@ SHOWN = {
 }
 OF_QUESTIONS = {  # alone; as `SHOWN`
     "shows-error": "It fails|Check failed: a",
-    "started-by": "It fails|on SageMaker",
     "alone": "It fails|All processes registered. MEMBER: 1/1",
     "ends-itself": "It ends|After an hour it exits",
     "build-failed": "It fails|ninja: build stopped: subcommand failed.",

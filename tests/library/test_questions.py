@@ -31,48 +31,21 @@ def asked(
 
 
 @pytest.mark.parametrize(
-    ("labels", "facts"),
+    "labels",
     [
-        ({}, ""),
-        ({"stage": "inference"}, ""),
-        ({"stage": "build-import"}, ""),
-        ({"stage": "communication-setup"}, "launcher"),
-        ({"stage": "build-import", "symptom": "import-failure"}, ""),
-        ({"symptom": "install-failure"}, ""),
-        ({"symptom": "native-crash"}, ""),
-        ({"symptom": "setup-hang"}, "launcher"),
-        ({"symptom": "launch-failure"}, "launcher"),
-        ({"symptom": "low-throughput"}, ""),
-        ({"symptom": "incorrect-output"}, ""),
-        ({"symptom": "api-exception"}, ""),
-        ({"stage": "communication-setup", "symptom": "config-rejected"}, ""),
+        {},
+        {"stage": "build-import"},
+        {"stage": "communication-setup"},
+        {"stage": "build-import", "symptom": "import-failure"},
+        {"symptom": "install-failure"},
+        {"symptom": "setup-hang"},
+        {"symptom": "launch-failure"},
+        {"symptom": "low-throughput"},
     ],
 )
-def test_a_symptom_asks_for_what_decides_its_next_step(labels: dict[str, str], facts: str) -> None:
-    assert asked(**labels) == ["framework_version", *facts.split()]
+def test_any_failure_asks_for_the_version_unless_it_is_stated(labels: dict[str, str]) -> None:
+    assert asked(**labels) == ["framework_version"]
     assert asked(ALL, **labels) == []
-
-
-@pytest.mark.parametrize("symptom", ["setup-hang", "low-throughput", "process-group-init-failure"])
-def test_a_single_process_is_not_asked_for_others(symptom: str) -> None:
-    assert "launcher" not in asked(symptom=symptom, distributed="false")
-
-
-@pytest.mark.parametrize(
-    ("facts", "seen", "is_asked"),
-    [
-        ({}, ("devices-differ",), False),  # "on a single GPU", and no word of another process
-        ({}, ("devices-differ", "several"), True),
-        ({"gpu_count": 1}, ("several",), False),
-        ({"gpu_count": 1, "nodes": 2}, ("several",), True),
-        ({"gpu_count": 8, "nodes": 1}, ("several",), True),
-    ],
-)
-def test_who_runs_one_device_is_not_asked_how_processes_are_launched(
-    facts: dict[str, int], seen: tuple[str, ...], is_asked: bool
-) -> None:
-    situation = replace(SPOKEN_OF, seen=frozenset(seen))
-    assert ("launcher" in asked(EnvironmentFacts("vLLM", **facts), situation, symptom="launch-failure")) == is_asked
 
 
 def test_a_project_is_asked_for_its_version_by_its_name_if_it_is_known_to_have_any() -> None:
@@ -118,14 +91,12 @@ def test_nobody_is_asked_for_more_than_two_things_of_a_hang_three() -> None:
             assert len(asked(symptom=symptom, has_error=has_error)) <= most
 
 
-def test_a_command_that_the_report_shows_is_not_asked_for() -> None:
-    known = {"likely": TAXONOMY.labels_of({"symptom": "launch-failure"}), "situation": SPOKEN_OF, "has_error": True}
+def test_an_own_label_asks_for_the_command_unless_the_report_shows_it() -> None:
+    own = replace(TAXONOMY.axis("symptom").label("launch-failure"), asks_for=("launcher",))
     shown = split("It ends", "```bash\ntorchrun --nproc-per-node 8 train.py\n```")
-    told = [missing_facts(NONE, segments=segments, **known) for segments in (Segments("", ()), shown)]  # type: ignore[arg-type]
-    assert [[item.fact for item in items] for items in told] == [
-        ["framework_version", "launcher"],
-        ["framework_version"],
-    ]
+    for segments, facts in ((Segments("", ()), ["launcher"]), (shown, [])):
+        missing = missing_facts(NONE, has_error=True, likely={"symptom": own}, situation=SPOKEN_OF, segments=segments)
+        assert [item.fact for item in missing] == ["framework_version", *facts]
 
 
 def test_of_one_rank_that_failed_its_own_log_is_asked_for() -> None:

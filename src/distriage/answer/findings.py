@@ -56,6 +56,8 @@ _SIGNAL = regex(
     re.I,
 )
 _STACKS = ("py-spy", "pstack", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
+_FRAME = regex(r"(?m:^#\d{1,3} {1,3}0x[0-9a-f]{6})")  # gdb's; excerpts begin with any number
+_LEAST_JUDGED = 150  # characters; readers of questions were shown no shorter report
 _ERROR_TIMED_OUT = regex(r"error\b[^\n]{0,80}\btimed out")
 _TIMED_OUT = ("timed out", "timeout ", "timeout:", "timeouterror")
 _NOT_ATTACHED = regex(r"n[o'’]t\b|\b(?:no|without)\b")
@@ -181,7 +183,7 @@ class Findings:
             situation=situation,
             segments=self.read.segments,
         )
-        if thin:
+        if thin or len(self.read.report.body) < _LEAST_JUDGED:
             return asked  # nobody judged such reports, and any answer helps
         measured = self._measured() if asked else {}
         return [one for one in asked if deserves(QUESTION, measured, self.bundle.taxonomy, one.fact)]
@@ -189,7 +191,8 @@ class Findings:
     def _has_error(self, *, hangs: bool) -> bool:
         """Whether the report, or a log attached to it, has an error; for a hang, the stacks."""
         read = self.read
-        if (hangs and any_of(_STACKS, folded(read.report.body))) or _attaches(read):
+        stacks = any_of(_STACKS, folded(read.report.body)) or _FRAME.search(read.report.body) is not None
+        if (hangs and stacks) or _attaches(read):
             return True
         if quotes_exception(read.input.title) or _SIGNAL.search(read.report.title):
             return True

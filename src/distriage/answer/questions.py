@@ -11,7 +11,7 @@ from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import NCCL, PYTORCH, What, projects
 from distriage.facts.situation import ORDINARY, Situation
 from distriage.model.label import Label
-from distriage.model.taxonomy import CAUSE, DISTRIBUTED, STAGE, SYMPTOM
+from distriage.model.taxonomy import CAUSE, STAGE, SYMPTOM
 from distriage.segments import Kind, Role, Segments
 
 _NOTHING: Final = Segments("", ())
@@ -31,16 +31,6 @@ _COMPILING: Final = "Which are the compiler's first lines with `error:`? The mes
 _BACKTRACE: Final = "Which frames does `gdb -batch -ex run -ex bt --args COMMAND` show where it crashes?"
 _STACKS: Final = "`py-spy dump --pid PID`"
 _NATIVE_STACKS: Final = "`gdb -p PID -batch -ex 'thread apply all bt'`"
-# A program with an option, between back-ticks; or a line that starts one.
-_INLINE_COMMAND: Final = regex(
-    r"`(?:\$ )?[\w./-]{2,80} (?:[^`\n]{0,200} )?--?[A-Za-z][^`\n]{0,400}`"
-    r"|(?m:^[ >$]{0,4}(?:sudo )?(?:python3?|bash|sh|torchrun|mpirun|srun|deepspeed|accelerate|ray|docker|\./)"
-    r"[ \w][^\n]{3})|\bpython3? [\w./-]{1,80}\.py\b"
-)
-_COMMAND_LINE: Final = regex(
-    r"(?m:^[ >$]{0,4}(?:[A-Z_]{2,30}=\S{1,80} {1,4}){0,8}[\w./-]{2,60} (?:[\w./-]{1,60} ){0,4}--?[a-z][\w-]{0,30}[ =])"
-)
-_STARTS_PROCESSES: Final = regex(r"\bmultiprocessing as mp\b|\bmp\.(?:spawn|Process)\(|\bProcess\(target=")
 # A message between quotes, behind the word that announces it.
 QUOTED_ERROR: Final = regex(
     r"(?i:error|exception|raises?|(?:fails|stops|ends|dies|aborts|crash\w{0,3}) with|produces|says?"
@@ -81,7 +71,7 @@ def missing_facts(
     seen = situation.seen
     hangs = "hang" in means and not ("no-hang" in seen and seen & {"alone", "ends-itself"})
     stated = facts.stated().keys() | situation.stated
-    if _shows_command(segments, serving=situation.serving):
+    if segments.of(Kind.COMMAND):
         stated |= {"launcher"}
     told = not thin and (situation.explained or "unscheduled" in seen)  # the decisive facts are there
     families = _OWN if not segments.of(Kind.SOURCE) else {*_OWN, "configuration"}
@@ -90,7 +80,7 @@ def missing_facts(
     moot = own or (not thin and (situation.explained or seen & {"hypothetical", "link-fails"}))
     missing = [version] if version and not moot else []
     if shown is not None and not told:
-        missing += [fact for fact in shown.asks_for if fact not in stated and _launches(facts, likely, situation)]
+        missing += [fact for fact in shown.asks_for if fact not in stated]
     waits_or_fails = hangs or "error" in situation.subjects
     alien = hangs and "alien-process" in seen  # nothing to take the stacks of
     unshown = waits_or_fails and not (has_error or told or alien) and "goes-on" not in means
@@ -101,22 +91,10 @@ def missing_facts(
         **_QUESTIONS,
         "framework_version": f"Which version (or commit) of {framework} is in use?",
         **({"torch": f"Which version of {library}?"} if library else {}),
-        **({"launcher": "With which command is the server started?"} if situation.serving else {}),
         "error": _about_error(symptom, situation, segments, thin=thin),
     }
     asked = [MissingFact(fact=name, question=texts[name]) for name in missing]
     return asked[: 3 if hangs else 2]
-
-
-def _shows_command(segments: Segments, *, serving: bool) -> bool:
-    """Whether a report shows how the failing program is started, of a server the script that starts it."""
-    if segments.of(Kind.COMMAND) or (serving and segments.of(Kind.SOURCE)):
-        return True
-    if any(_COMMAND_LINE.search(segment.text) for segment in segments.of(Kind.SOURCE, Kind.CONFIGURATION, Kind.LOG)):
-        return True
-    if any(_STARTS_PROCESSES.search(segment.text) for segment in segments.of(Kind.SOURCE, Kind.PROSE, Kind.FORM)):
-        return True
-    return any(_INLINE_COMMAND.search(segment.text) for segment in segments.of(Kind.TITLE, Kind.PROSE, Kind.FORM))
 
 
 def _about_error(symptom: Label | None, situation: Situation, segments: Segments, *, thin: bool) -> str:
@@ -162,21 +140,3 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], me
     else:
         version = "framework_version" if project.releases else ""
     return version if version and stated.isdisjoint({version, "framework_version"}) else None
-
-
-def _launches(facts: EnvironmentFacts, likely: Mapping[str, Label], situation: Situation) -> bool:
-    """Whether the reporter starts several processes by a command."""
-    seen = situation.seen
-    alone = (
-        (DISTRIBUTED in likely and likely[DISTRIBUTED].id == "false")
-        or seen & {"pickling", "alone"}
-        or (facts.gpu_count == 1 and facts.nodes in {None, 1})
-        or ("devices-differ" in seen and "several" not in seen)  # it names one device, and no other process
-    )
-    return (
-        not alone
-        and facts.framework != "Ray"  # it starts its processes itself
-        and (not situation.serving or situation.server)
-        and "notebook" not in situation.subjects
-        and "started-by" not in seen
-    )

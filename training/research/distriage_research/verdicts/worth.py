@@ -32,7 +32,8 @@ MEASURES: Final = (
     *("cause:model-data", "cause:framework-defect", "cause:communication"),
     *("symptom:preparation", "symptom:correctness", "symptom:execution"),
 )
-ASKED: Final = ("asks/error", "asks/torch", "asks/launcher")
+ASKED: Final = ("asks/error", "asks/torch")
+GONE: Final = frozenset({"launcher"})  # questions that today's rules ask no more; half of these were sensible
 # Share of the lines by today's rules that stay: as many questions as readers approve 92 % of. The checks reach their
 # target (75 % useful, at most 4 % absurd) at no share; from this one on, more are absurd.
 STAY: Final = {QUESTION: 0.25, CHECK: 0.3}
@@ -106,7 +107,7 @@ class Judgements:
         """Collect the lines of a kind from rows of `worth.jsonl`."""
         self.names = (*MEASURES, *(ASKED if kind == QUESTION else ()))
         found = [
-            ({**row["measures"], f"asks/{fact}": 1.0}, approved, refused, row["today"], place)
+            ({**row["measures"], f"asks/{fact}": 1.0}, approved, refused, row["today"] and fact not in GONE, place)
             for place, row in enumerate(rows)
             for fact, approved, refused in (
                 [(fact, share, 1 - share) for fact, share in row["questions"]]
