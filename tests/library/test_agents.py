@@ -151,7 +151,7 @@ def test_words_of_a_report_stay_bounded_and_marked(classifier: Classifier, tool:
 
 
 def test_titles_of_past_issues_are_marked_too(classifier: Classifier, index_file: Path) -> None:
-    from distriage.past.index import load_index
+    from distriage.past.file import load_index
 
     past = load_index(index_file)
     tools = {tool.described["name"]: tool for tool in make_tools(lambda: classifier, lambda: past)}

@@ -13,7 +13,7 @@ import pytest
 from distriage.base import arrays
 from distriage.base.arrays import arrays_of
 from distriage.base.errors import InputError
-from distriage.past.index import load_index
+from distriage.past.file import load_index
 
 
 def header(shape: tuple[int, ...], dtype: str = "|i1") -> bytes:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -17,10 +18,12 @@ from distriage.github.releases import Release
 from distriage.past.again import fixed_in, is_back
 from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.build import build_index
-from distriage.past.index import PastIndex, PastQuery, load_index, make_index
+from distriage.past.file import load_index
+from distriage.past.index import APART, WORDS, PastIndex, PastQuery, make_index
 from distriage.past.issue import PastIssue, read_issues
 from distriage.past.same import MEASURED, Alike, is_spoken_of, likelihood, titles_alike
-from distriage.past.words import LINES, Features, features_of
+from distriage.past.words import LINES, Features, features_of, titled
+from distriage.past.words import TITLES as OF_TITLES
 from distriage.reading.report import MAX_REPORT_BYTES
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import ModelInput
@@ -191,7 +194,7 @@ def test_vectors_survive_the_file_and_time_between_counts(tmp_path: Path) -> Non
     assert [match.issue.number for match in found] == [1, 2, 3]
     assert [match.similarity for match in found] == pytest.approx([0.5, 0.3, -0.5], abs=5e-3)
     later = index.find(asked(2, 0, filed_at=1e9 + 70 * DAY_S))
-    assert later[0].similarity == pytest.approx(0.5 - 0.04 * np.log(11), abs=1e-3)
+    assert later[0].similarity == pytest.approx(0.5 - APART * np.log(11), abs=1e-3)
     undated = index.find(asked(2, 0, filed_at=0.0))  # as if it were filed now
     assert undated[0].similarity == pytest.approx(0.5, abs=1e-3)
     assert toy_index().find(asked(1, 0)) == []
@@ -204,13 +207,8 @@ def test_an_index_keeps_githubs_ids_and_an_older_one_has_none(tmp_path: Path) ->
     replace(index, issues=kept).save(new)
     with np.load(new) as arrays:
         rows = [row[:6] for row in json.loads(arrays["issues"].tobytes())]
-        before = {
-            "format": np.asarray(2),
-            "idf": arrays["idf"][:LINES],
-            "starts": arrays["starts"][: LINES + 1],
-            "issues": np.frombuffer(json.dumps(rows).encode(), np.uint8),
-        }
-        np.savez_compressed(old, **{**arrays, **before})
+    shutil.copy(new, old)
+    as_before(old, 2, LINES, issues=np.frombuffer(json.dumps(rows).encode(), np.uint8))
     assert load_index(new).issues == kept and load_index(old).issues == index.issues
     said = {"title": "", "url": "", "state": "", "closed_by": "", "probability": 0.9}
     found = [LikelyDuplicate(id=issue.id, **said) for issue in kept[:1]]
@@ -224,8 +222,8 @@ def test_a_rare_word_weighs_more() -> None:
     once, none = np.ones(1, np.float32), np.zeros(0, np.float32)
     common, rare = (index.scores(PastQuery((np.array([word], np.int32), once), none))[0] for word in (5, 6))
     weight = 1 / np.hypot(1, index.idf[6])
-    assert common == pytest.approx([0.2 * weight, 0.2], abs=1e-3)
-    assert rare == pytest.approx([0.2 * weight * index.idf[6], 0], abs=1e-3)
+    assert common == pytest.approx([WORDS[0] * weight, WORDS[0]], abs=1e-3)
+    assert rare == pytest.approx([WORDS[0] * weight * index.idf[6], 0], abs=1e-3)
 
 
 def test_a_likely_duplicate_is_far_ahead_of_the_second() -> None:
@@ -237,11 +235,11 @@ def test_a_likely_duplicate_is_far_ahead_of_the_second() -> None:
 
 
 def test_shared_errors_speak_for_the_same_issue_and_titles_of_a_series_against_it() -> None:
-    plain = likelihood(Alike(0.85, 0.3, 1.0))
+    plain = likelihood(Alike(0.85, 0.4, 1.0))
     assert plain is not None and plain >= MEASURED
-    series, shared = likelihood(Alike(0.85, 0.3, 1.0, titles=0.9)), likelihood(Alike(0.85, 0.3, 1.0, errors=True))
+    series, shared = likelihood(Alike(0.85, 0.4, 1.0, titles=0.9)), likelihood(Alike(0.85, 0.4, 1.0, errors=True))
     assert series is None and shared is not None and shared > plain
-    assert likelihood(Alike(0.85, 0.3, 9.0, titles=0.9)) == likelihood(Alike(0.85, 0.3, 9.0))
+    assert likelihood(Alike(0.85, 0.4, 9.0, titles=0.9)) == likelihood(Alike(0.85, 0.4, 9.0))
     assert titles_alike("Test A fails", "test a FAILS") == 0 == titles_alike("one", "other")
     assert titles_alike("test a fails", "test b fails") == pytest.approx(2 / 3)
 
@@ -266,18 +264,37 @@ def test_an_error_line_is_shared_whatever_its_numbers_if_few_others_have_it() ->
     assert shared((same,), (same,)) and not shared((same,), (same,), (same,))
 
 
-def test_an_index_of_before_error_lines_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "old.npz"
-    toy_index((1, 0), (0, 1)).save(file)
+def as_before(file: Path, format_: int, buckets: int, **more: object) -> None:
+    """Rewrite an index as an earlier version wrote it, which knew fewer buckets."""
     with np.load(file) as arrays:
-        held = {
-            **arrays,
-            "format": np.asarray(3),
-            "idf": arrays["idf"][:LINES],
-            "starts": arrays["starts"][: LINES + 1],
-        }
-    np.savez_compressed(file, **held)
-    assert load_index(file).find(asked(1, 0), 1)[0].issue.number == 1
+        held = dict(arrays)
+    end = held["starts"][buckets]
+    cut = {"idf": held["idf"][:buckets], "starts": held["starts"][: buckets + 1]}
+    cut |= {"rows": held["rows"][:end], "weights": held["weights"][:end], "format": np.asarray(format_)}
+    np.savez_compressed(file, **{**held, **cut, **more})
+
+
+@pytest.mark.parametrize(("format_", "buckets"), [(3, LINES), (4, OF_TITLES)])
+def test_an_index_of_an_earlier_format_learns_its_titles(tmp_path: Path, format_: int, buckets: int) -> None:
+    file = tmp_path / "old.npz"
+    words = features_of(ModelInput("t", ("KeyError: rank 3 lost its shard",), "text"))
+    issues = [PastIssue(f"o/r#{number}", title) for number, title in enumerate(TITLES, 1)]
+    new = make_index(issues, [words] * 4, [np.array([1, 0], np.float32)] * 4, "toy")
+    new.save(file)
+    as_before(file, format_, buckets)
+    asked = PastQuery(words, np.array([1, 0], np.float32), title="the loss is NaN")
+    np.testing.assert_allclose(load_index(file).scores(asked)[0], new.scores(asked)[0], atol=2e-3)
+    assert load_index(file).find(asked, 1)[0].issue.number == 4
+
+
+def test_a_name_in_a_title_is_known_by_its_parts() -> None:
+    def words(title: str) -> set[int]:
+        return {*map(int, titled((np.zeros(0, np.int32), np.zeros(0, np.float32)), title)[0])}
+
+    assert words("getDataLoader fails") > words("get data LOADER FAILS") and len(words("getDataLoader fails")) == 5
+    assert words("HTTPServer") > words("http server") and words("save_state2") > words("save state")
+    assert words("x " * 200) == words("x") and words("ab " * 100 + "late") == words("ab") and words("?!") == set()
+    assert min(words("one")) >= OF_TITLES
 
 
 # ---------------------------------------------------------------- the command
@@ -343,7 +360,7 @@ def test_an_index_that_cannot_be_written_leaves_the_old_one(
 
 
 def test_the_hash_space_is_that_of_the_recipe() -> None:
-    assert toy_index((1, 0)).idf.shape == (3 * HASH_BUCKETS,)
+    assert toy_index((1, 0)).idf.shape == (4 * HASH_BUCKETS,)
 
 
 def test_what_is_likely_the_same_is_named_but_never_the_report_itself(shipped_classifier: Classifier) -> None:

@@ -7,14 +7,14 @@ from distriage.past.index import PastIndex, PastQuery, assemble, make_index
 from distriage.past.issue import PastIssue
 from distriage.past.packed import pack, unpack
 from distriage.past.update import updated
-from distriage.past.words import BUCKETS, POSTINGS, Features, Floats, postings, unit, weighted
-from distriage.recipe.features import HASH_BUCKETS, VIEWS
+from distriage.past.words import BUCKETS, LINES, POSTINGS, TITLES, Features, Floats, postings, titled, unit, weighted
+from distriage.recipe.features import HASH_BUCKETS
 
 Issue = tuple[PastIssue, Features, Floats]
 
 
 def random_issue(random: np.random.Generator, number: int, width: int = 4) -> Issue:
-    buckets = np.sort(random.choice(BUCKETS, 300, replace=False)).astype(np.int32)
+    buckets = np.sort(random.choice(TITLES, 300, replace=False)).astype(np.int32)
     counts = random.integers(1, 9, 300).astype(np.float32)
     past = PastIssue(f"o/r#{number}", f"T{number}", filed_at=1e9 + number)
     return past, (buckets, counts), random.normal(size=width).astype(np.float32)
@@ -35,7 +35,7 @@ def test_an_updated_index_is_that_of_all_its_issues(width: int) -> None:
     index = updated(before, {"o/r#5"}, *([one[part] for one in new] for part in range(3)))  # type: ignore[arg-type]
     wanted = [one for one in old if one[0].number not in {3, 5}] + new
     vectors = np.array([unit(vector) for _, _, vector in wanted], np.float32) if width else np.zeros((0, 0), np.float32)
-    found = postings([features for _, features, _ in wanted], before.idf)
+    found = postings([titled(features, past.title) for past, features, _ in wanted], before.idf)
     whole = assemble("toy", [past for past, _, _ in wanted], before.idf, found, vectors)
     assert [issue.number for issue in index.issues] == [1, 2, 4, 6, 7, 8, 3, 9]
     _, features, vector = random_issue(random, 10, width)
@@ -58,13 +58,13 @@ def test_what_a_report_needs_survives_its_bytes() -> None:
 
 
 def test_the_heaviest_words_of_each_view_are_kept_at_unit_length() -> None:
-    buckets = np.concatenate([np.arange(200), HASH_BUCKETS + np.arange(100)]).astype(np.int32)
+    buckets = np.concatenate([np.arange(200), LINES + np.arange(100)]).astype(np.int32)
     features, idf = (buckets, np.arange(1, 301, dtype=np.float32)), np.ones(BUCKETS, np.float32)
     kept = postings([features], idf)
     assert set(kept.columns) == {
         *range(200 - POSTINGS[0], 200),
-        *range(HASH_BUCKETS + 100 - POSTINGS[1], HASH_BUCKETS + 100),
+        *range(LINES + 100 - POSTINGS[2], LINES + 100),
     }
     for ids, weights in (weighted(features, idf), (kept.columns, kept.weights)):
-        for view in range(VIEWS):
+        for view in (0, LINES // HASH_BUCKETS):
             assert np.linalg.norm(weights[ids // HASH_BUCKETS == view]) == pytest.approx(1)

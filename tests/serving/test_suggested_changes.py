@@ -105,7 +105,7 @@ def with_duplicate(id_: str = ORIGINAL.id) -> Verdict:
 def test_a_duplicate_is_suggested_and_never_closed() -> None:
     (made,) = [one for one in plan_of(with_duplicate()).suggestions if one.action == "close_issue"]
     assert (made.value, made.shown, made.intent.confidence) == ("7", "duplicate of #7", "medium")
-    assert "80%" in made.intent.rationale
+    assert "83%" in made.intent.rationale
 
 
 @pytest.mark.parametrize(

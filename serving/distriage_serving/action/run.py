@@ -24,7 +24,8 @@ from distriage.github.forms import form_lines
 from distriage.github.releases import kept_releases
 from distriage.own.labels import OwnLabels
 from distriage.past.answer import github_ids, likely_duplicates
-from distriage.past.index import PastIndex, load_index
+from distriage.past.file import load_index
+from distriage.past.index import PastIndex
 from distriage.signs.table import read_table
 from distriage_serving.action import workflow_commands
 from distriage_serving.action.event import read_event, table, target

@@ -14,7 +14,8 @@ from distriage.answer.verdict import LikelyDuplicate
 from distriage.base.errors import InputError
 from distriage.own.shelf import PLACES
 from distriage.past.answer import github_ids, likely_duplicates
-from distriage.past.index import PastIndex, PastQuery, load_index, make_index
+from distriage.past.file import load_index
+from distriage.past.index import PastIndex, PastQuery, make_index
 from distriage.past.issue import PastIssue
 from distriage.past.packed import unpack
 from distriage.past.update import updated

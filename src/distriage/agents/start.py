@@ -45,6 +45,6 @@ def _load(past: Path | None, model: str | None) -> tuple[Classifier, PastIndex |
     classifier = Classifier(folder, graph=graph)
     if past is None:
         return classifier, None
-    from distriage.past.index import load_index
+    from distriage.past.file import load_index
 
     return classifier, load_index(past).made_with(classifier.bundle.manifest.name, past)

@@ -75,7 +75,7 @@ def find_(
     from distriage.classifier import Classifier
     from distriage.past.answer import named
     from distriage.past.build import query_of
-    from distriage.past.index import load_index
+    from distriage.past.file import load_index
     from distriage.reports.sources import read_report
 
     past = load_index(index)
@@ -108,7 +108,7 @@ def clusters_(
     """Gather open issues of one cause: with the same error, raised at the same place, in reports that are alike."""
     from distriage.base.terminal import printable
     from distriage.past.clusters import clusters
-    from distriage.past.index import load_index
+    from distriage.past.file import load_index
 
     past = load_index(index)
     found = clusters(past.issues, past.vectors)

@@ -1,18 +1,19 @@
-"""The index of past issues: content, search, file.
+"""The index of past issues: content, search, and how its file is written; `file.py` reads it.
 
 The nearness of two issues comes from their words, the encoder's vectors, and the time between them:
 
-    similarity = 0.2 words of the cleaned report + 0.2 words as filed + 0.5 vectors - 0.04 ln(1 + weeks apart)
+    similarity = 0.29 words of the cleaned report + 0.22 words of the title + 0.5 vectors - 0.044 ln(1 + weeks apart)
 
-with cosines of TF-IDF over the hashed n-grams that the model reads, and of the encoder's mean vectors. The weights are
-those of a conditional logit over the candidates of 108 pairs, rounded; see training/LOG.md.
+with cosines of TF-IDF over the hashed n-grams that the model reads and over the title's words, and of the encoder's
+mean vectors. The weights are those of a conditional logit over the candidates of 699 pairs of issues, of which one
+names the other; see training/LOG.md.
 
 FILE.npz  format   []             `FORMAT`
           model    []             name of the model that made the vectors
           issues   [bytes]        uint8, JSON in UTF-8: a list of the fields of `PastIssue`, in order; an older file
                                 lacks the last ones
-          idf      [BUCKETS]      float32, inverse document frequency; of n-grams and error lines, as `features_of`
-                                  numbers them; an older file lacks the lines
+          idf      [BUCKETS]      float32, inverse document frequency; of n-grams, error lines and words of titles, as
+                                  `features_of` and `titled` number them; an older file lacks titles, or lines too
           starts   [BUCKETS + 1]  uint32: where the postings of a bucket begin
           rows     [postings]     uint32, issues that have the bucket
           weights  [postings]     float16; those of one issue and view have unit length
@@ -23,29 +24,41 @@ FILE.npz  format   []             `FORMAT`
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, astuple, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.base.arrays import arrays_of
 from distriage.base.disk import replaced
 from distriage.base.errors import InputError
 from distriage.past.issue import PastIssue
 from distriage.past.same import FEW, Alike, likelihood, titles_alike
-from distriage.past.words import BUCKETS, LINES, Features, Floats, Postings, postings, unit, weighted
+from distriage.past.words import (
+    BUCKETS,
+    LINES,
+    TITLES,
+    Features,
+    Floats,
+    Postings,
+    postings,
+    rarity,
+    titled,
+    unit,
+    weighted,
+)
+from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.weights import cosines
 
 if TYPE_CHECKING:
     from distriage.github.releases import Release
 
-FORMAT = 4
-WORDS, VECTOR, APART = 0.2, 0.5, 0.04
+FORMAT = 5
+WORDS = np.array([0.29, 0, 0, 0.22], np.float32)  # of each view, as `POSTINGS`; error lines only count in `same.py`
+VECTOR, APART = 0.5, 0.044
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +154,7 @@ class PastIndex:
         """Similarity of each issue, and days between it and the report, [issues]; also of later ones."""
         filed_at = query.filed_at or float(self.filed_at.max())
         days = np.where(self.filed_at > 0, np.abs(filed_at - self.filed_at), 0.0) / 86400
-        scores = WORDS * self._words(query.features) - APART * np.log1p(days / 7)
+        scores = self._words(titled(query.features, query.title)) - APART * np.log1p(days / 7)
         if self.vectors.size and query.vector.size == self.vectors.shape[1]:
             scores += VECTOR * (self.vectors @ unit(query.vector))
         return scores, days
@@ -161,7 +174,7 @@ class PastIndex:
         shared = [int((~later[rows]).sum()) for rows in having if (rows == row).any()]
         if not shared or min(shared) > FEW:
             return False
-        known = int((self.rows[self.starts[LINES] :] == row).sum())
+        known = int((self.rows[self.starts[LINES] : self.starts[TITLES]] == row).sum())
         return 2 * len(shared) > len(having) + known - len(shared)
 
     def known(self, id_: str) -> PastIssue | None:
@@ -191,9 +204,10 @@ class PastIndex:
         return codes, np.array([codes.setdefault(issue.place, len(codes)) for issue in self.issues], np.int32)
 
     def _words(self, features: Features) -> NDArray[np.float64]:
-        """Sum over both views of the cosine of TF-IDF, [issues]."""
-        buckets, values = weighted(features, self.idf)
-        buckets, values = buckets[buckets < LINES], values[buckets < LINES]
+        """Sum over the views of the weighted cosine of TF-IDF, [issues]."""
+        counted = WORDS[features[0] // HASH_BUCKETS] > 0
+        buckets, values = weighted((features[0][counted], features[1][counted]), self.idf)
+        values *= WORDS[buckets // HASH_BUCKETS]
         return cosines(buckets, values, self.starts, self.rows, self.weights, len(self.issues))
 
     def save(self, file: Path) -> None:
@@ -218,55 +232,6 @@ class PastIndex:
             )
 
 
-def load_index(file: Path) -> PastIndex:
-    """Read an index.
-
-    Raises:
-        InputError: missing, damaged, or of another format.
-    """
-    if not os.path.exists(file):  # noqa: PTH110 - Path.exists raises for a folder without permission
-        raise InputError(f"{file}: missing; `distriage past index` makes an index")
-    with arrays_of(file, f"an index that this Distriage reads (format {FORMAT})", InputError) as arrays:
-        return _read(arrays)
-
-
-def _read(arrays: Mapping[str, NDArray[np.generic]]) -> PastIndex:
-    if (found := int(arrays["format"])) not in range(2, FORMAT + 1):
-        raise ValueError(f"it is of format {found}")
-    issues = [_issue(row) for row in json.loads(arrays["issues"].tobytes())]
-    scales = np.asarray(arrays["scales"], np.float32)
-    vectors = np.asarray(arrays["vectors"], np.float32)
-    lines = BUCKETS - LINES if found < FORMAT else 0
-    index = PastIndex(
-        model=str(arrays["model"]),
-        issues=issues,
-        idf=np.pad(np.asarray(arrays["idf"], np.float32), (0, lines), "edge"),
-        starts=np.pad(np.asarray(arrays["starts"], np.int64), (0, lines), "edge"),
-        rows=np.asarray(arrays["rows"], np.uint32),
-        weights=np.asarray(arrays["weights"], np.float16),
-        vectors=vectors * scales[:, None] if vectors.size else np.zeros((0, 0), np.float32),
-        filed_at=np.array([issue.filed_at for issue in issues]),
-    )
-    for name, fits in {
-        "idf": index.idf.shape == (BUCKETS,),
-        "starts": index.starts.shape == (BUCKETS + 1,)
-        and index.starts[0] == 0
-        and bool((np.diff(index.starts) >= 0).all())
-        and index.starts[-1] == len(index.rows) == len(index.weights),
-        "rows": index.rows.ndim == 1 and (not len(index.rows) or int(index.rows.max()) < len(issues)),
-        "vectors": not vectors.size or len(vectors) == len(scales) == len(issues),
-    }.items():
-        if not fits:
-            raise ValueError(f"{name} does not fit")
-    return index
-
-
-def _issue(row: Sequence[Any]) -> PastIssue:
-    types = [str if one.default is MISSING else type(one.default) for one in fields(PastIssue)]
-    values: list[Any] = [type_(value) for type_, value in zip(types, row, strict=False)]
-    return PastIssue(*values)
-
-
 def make_index(
     issues: Sequence[PastIssue], features: Sequence[Features], vectors: Sequence[Floats], model: str
 ) -> PastIndex:
@@ -276,13 +241,11 @@ def make_index(
         features: Each one's, from `all_features`.
         vectors: Each one's; all empty if the model lacks them.
     """
-    frequency = np.zeros(BUCKETS, np.int64)
-    for buckets, _ in features:
-        frequency[np.asarray(buckets, np.int64)] += 1
-    idf = (np.log((1 + len(issues)) / (1 + frequency)) + 1).astype(np.float32)
+    known = [titled(one, issue.title) for one, issue in zip(features, issues, strict=True)]
+    idf = rarity(known)
     has_vectors = all(vector.size for vector in vectors) and len(issues) > 0
     matrix = np.array([unit(vector) for vector in vectors], np.float32) if has_vectors else np.zeros((0, 0), np.float32)
-    return assemble(model, issues, idf, postings(features, idf), matrix)
+    return assemble(model, issues, idf, postings(known, idf), matrix)
 
 
 def assemble(model: str, issues: Sequence[PastIssue], idf: Floats, found: Postings, vectors: Floats) -> PastIndex:

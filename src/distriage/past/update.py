@@ -8,7 +8,7 @@ import numpy as np
 
 from distriage.past.index import PastIndex
 from distriage.past.issue import PastIssue
-from distriage.past.words import BUCKETS, Features, Floats, postings, unit
+from distriage.past.words import BUCKETS, Features, Floats, postings, titled, unit
 
 
 def updated(
@@ -35,7 +35,7 @@ def updated(
         rows, weights = (np.cumsum(stays) - 1)[rows[kept]], weights[kept]
         matrix = matrix[stays] if matrix.size else matrix
     old = [issue for issue, stay in zip(index.issues, stays, strict=True) if stay]
-    new = postings(features, index.idf)
+    new = postings([titled(one, issue.title) for one, issue in zip(features, issues, strict=True)], index.idf)
     order = np.argsort(new.columns, kind="stable")
     ends = starts[new.columns[order] + 1]  # of the buckets: behind all older issues
     if matrix.size:

@@ -1,8 +1,9 @@
-"""Hashed n-grams and error lines of issues -> the index's postings: the issues of each, with weights. Pure."""
+"""Hashed n-grams, error lines and titles of issues -> the index's postings: the issues of each, with weights. Pure."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,10 +24,14 @@ Features = tuple[NDArray[np.int32], NDArray[np.float32]]
 Floats = NDArray[np.float32]
 
 LINES = VIEWS * HASH_BUCKETS  # from here on, a bucket is a whole error line
-BUCKETS = LINES + HASH_BUCKETS
+TITLES = LINES + HASH_BUCKETS  # from here on, a word of the title
+BUCKETS = TITLES + HASH_BUCKETS
 MIN_LINE_WORDS = 3  # a shorter line, as `RuntimeError`, names no failure
 _ENDS = regex(r"segmentation fault|\bSIG(?:SEGV|KILL|ABRT|BUS)\b|exit (?:code|status)", re.I)  # of any failure
-POSTINGS = (128, 64, 8)  # of an issue and view, the heaviest
+POSTINGS = (128, 0, 8, 32)  # of an issue and view, the heaviest; the text as filed adds nothing to the cleaned one
+MAX_TITLE_CHARS = 300  # as the model reads
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*|\d+(?:\.\d+)?|[\u3400-\u9fff]")
+_PART = regex(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")  # of a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,28 @@ def features_of(read: ModelInput) -> Features:
         np.concatenate([buckets, np.asarray(sorted(hashes), np.int32) + np.int32(LINES)]),
         np.concatenate([counts, np.ones(len(hashes), np.float32)]),
     )
+
+
+def titled(features: Features, title: str) -> Features:
+    """The features, and behind them the words of a title: `getDataLoader` as a whole, and as get, data and loader."""
+    counts: Counter[int] = Counter()
+    for name in _NAME.findall(title[:MAX_TITLE_CHARS]):
+        parts = [part for part in _PART.findall(name) if len(part) > 1]
+        said = [name, *parts] if parts != [name] else parts
+        counts.update(crc32(word.lower().encode()) % HASH_BUCKETS for word in said)
+    buckets = sorted(counts)
+    return (
+        np.concatenate([features[0], np.asarray(buckets, np.int32) + np.int32(TITLES)]),
+        np.concatenate([features[1], np.asarray([counts[one] for one in buckets], np.float32)]),
+    )
+
+
+def rarity(features: Sequence[Features]) -> Floats:
+    """Inverse document frequency, [BUCKETS]."""
+    frequency = np.zeros(BUCKETS, np.int64)
+    for buckets, _ in features:
+        frequency[np.asarray(buckets, np.int64)] += 1
+    return (np.log((1 + len(features)) / (1 + frequency)) + 1).astype(np.float32)
 
 
 def postings(features: Sequence[Features], idf: Floats) -> Postings:

@@ -13,7 +13,8 @@ from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.engine.workers import cores
 from distriage.past.build import Fingerprint, fingerprints
-from distriage.past.index import PastQuery, load_index, make_index
+from distriage.past.file import load_index
+from distriage.past.index import PastQuery, make_index
 from distriage.past.issue import PastIssue
 from distriage_training.bench.inputs import milliseconds, summary
 from distriage_training.bench.start import peak_mib
