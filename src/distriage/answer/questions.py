@@ -11,7 +11,7 @@ from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import NCCL, PYTORCH, What, projects
 from distriage.facts.situation import ORDINARY, Situation
 from distriage.model.label import Label
-from distriage.model.taxonomy import CAUSE, STAGE, SYMPTOM
+from distriage.model.taxonomy import CAUSE, SYMPTOM
 from distriage.segments import Kind, Role, Segments
 
 _NOTHING: Final = Segments("", ())
@@ -19,7 +19,6 @@ _NOTHING: Final = Segments("", ())
 _QUESTIONS: Mapping[str, str] = {
     "torch": "Which version of PyTorch?",
     "nccl": "Which NCCL version?",
-    "launcher": "With which command are the processes launched?",
     "error": "What is the complete error message or traceback?",
 }
 _HANGING: Final = "What are the last lines of each process's log, and what does {} show for each of them?"
@@ -57,30 +56,25 @@ def missing_facts(
         has_error: Whether the report holds an error line; for a hang, an error or a dump of the stacks. It is asked for
             if the reporter mentions one, and for a hang.
         thin: Whether the report says next to nothing; then a description is asked for, too.
-        likely: Axis -> its label, if at least likely. The symptom decides, else the stage. No error is asked for if
-            the symptom is that of a run that goes on.
+        likely: Axis -> its label, if at least likely. No error is asked for if the symptom is that of a run that goes
+            on.
         situation: Where the job ran, and the reporter's subjects.
         segments: The report, whose content is not asked for.
 
     Returns:
-        The most needed first, at most two, three for a hang; `fact` is the name of a field of `facts`, or `error`.
+        The most needed first: the error, and a version; `fact` is the name of a field of `facts`, or `error`.
     """
     symptom = likely.get(SYMPTOM)
-    shown = symptom or likely.get(STAGE)
     means = symptom.means if symptom is not None else frozenset()
     seen = situation.seen
     hangs = "hang" in means and not ("no-hang" in seen and seen & {"alone", "ends-itself"})
     stated = facts.stated().keys() | facts.ambiguous.keys() | situation.stated
-    if segments.of(Kind.COMMAND):
-        stated |= {"launcher"}
     told = not thin and (situation.explained or "unscheduled" in seen)  # the decisive facts are there
     families = _OWN if not segments.of(Kind.SOURCE) else {*_OWN, "configuration"}
     own = CAUSE in likely and likely[CAUSE].family in families and not thin  # the reporter's script or data
     version = _version(facts, situation, stated, means)
     moot = own or (not thin and (situation.explained or seen & {"hypothetical", "link-fails"}))
     missing = [version] if version and not moot else []
-    if shown is not None and not told:
-        missing += [fact for fact in shown.asks_for if fact not in stated]
     waits_or_fails = hangs or "error" in situation.subjects
     alien = hangs and "alien-process" in seen  # nothing to take the stacks of
     unshown = waits_or_fails and not (has_error or told or alien) and "goes-on" not in means
@@ -93,8 +87,7 @@ def missing_facts(
         **({"torch": f"Which version of {library}?"} if library else {}),
         "error": _about_error(symptom, situation, segments, thin=thin),
     }
-    asked = [MissingFact(fact=name, question=texts[name]) for name in missing]
-    return asked[: 3 if hangs else 2]
+    return [MissingFact(fact=name, question=texts[name]) for name in missing]
 
 
 def _about_error(symptom: Label | None, situation: Situation, segments: Segments, *, thin: bool) -> str:

@@ -11,8 +11,6 @@ from distriage.base.texts import regex
 from distriage.base.validation import Strict, field
 
 _ABBREVIATION = regex(r"\b(?:api|cpu|gpu|io)\b", re.IGNORECASE)  # in names made from ids
-# Facts that a label may ask for: fields of `EnvironmentFacts`.
-Fact = Literal["launcher"]
 Meaning = Literal["hang", "goes-on", "install", "build", "serving", "training"]
 
 
@@ -39,7 +37,6 @@ class Label(DataModel):
         family: Parent class, or None on an axis without families.
         source: Where the label comes from; empty in custom taxonomies.
         advice: One sentence for the person who acts on the label; empty on most axes.
-        asks_for: Facts that decide its next step, the most decisive first.
         means: Consequences for questions and checks.
         aliases: Names in trackers, found as whole words.
         of_causes: Causes, or families of them, that it presupposes; not given if others are likelier.
@@ -55,7 +52,6 @@ class Label(DataModel):
     family: str | None = None
     source: Literal["", "ours", "paper", "sister"] = ""
     advice: str = ""
-    asks_for: tuple[Fact, ...] = field(default=(), strict=False)
     means: frozenset[Meaning] = field(default=frozenset(), strict=False)
     aliases: tuple[str, ...] = field(default=(), strict=False)
     study: tuple[str, ...] = field(default=(), strict=False)

@@ -106,7 +106,7 @@ class Axis(DataModel):
 
 # Fields for display and use of axes and labels; a model may be older than such a field.
 _USE = ("colour", "filter", "weights", "needs_detail")
-_KNOWN = ("asks_for", "means", "aliases", "study", "of_causes", "shown_by")
+_KNOWN = ("means", "aliases", "study", "of_causes", "shown_by")
 
 
 class Taxonomy(DataModel):
