@@ -32,7 +32,7 @@ from distriage.classifier import Classifier
 from distriage.commands.main import main
 from distriage.model.shipped import MANIFEST, default_model
 
-from support import forks, keyword_model, past_issues
+from support import keyword_model, past_issues
 from support.checkout import REPOSITORY
 from support.command_line import Command, Finished
 from support.databases import (  # noqa: F401  # fixtures
@@ -80,31 +80,12 @@ def _names(file: Path) -> tuple[str, str]:
     return file.stem, file.parent.name
 
 
-def _group_of(nodeid: str) -> str:
-    file = nodeid.partition("::")[0]
-    return next((SERVERS[name] for name in _names(Path(file)) if name in SERVERS), file)
-
-
 class ByServer(LoadFileScheduling):
     """A file's tests go to one worker, and so do those of files that need the same server."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return _group_of(nodeid)
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """See `support.forks`."""
-    parser.addoption("--forks", type=int, default=0, help="fork so many processes to run the tests; with -n 0")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Where it is asked for, in processes that are forked."""
-    count = session.config.getoption("forks")
-    if not count or session.testsfailed or session.config.option.collectonly:
-        return None
-    forks.run(session, count, _group_of)
-    return True
+        file = super()._split_scope(nodeid)
+        return next((SERVERS[name] for name in _names(Path(file)) if name in SERVERS), file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer:
