@@ -107,7 +107,7 @@ def test_an_endpoint_that_drips_is_cut_off_and_no_thread_is_left(begin: bytes) -
         over.set()
         peer.join()
     assert said == Unanswered("the second reader did not answer within 0.5 s", "time-out") and took_s < 3
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads  # one of an earlier test may end meanwhile
 
 
 def test_an_endpoint_that_is_not_there_is_no_error() -> None:

@@ -15,7 +15,7 @@ from distriage.facts.scanning import Passage, Source, before_on_line, matches_at
 _SUFFIX = r"(?:rc|dev|post|a|b(?=\d|eta)|cu|cpu|git|rocm|xpu)[\w.]*"
 _FACTOR = r"(?!\d{0,2}[xB](?!\w))"  # 2.5x, or any 2.5; a model of 1.8B
 VERSION = rf"(?P<v>\d+\.\d+(?:\.\d+){{0,2}}(?:(?!-cu)[-+.]?{_SUFFIX}(?:(?!-cu)[-+]{_SUFFIX})*)?){_FACTOR}"
-NAME_BEFORE = r"(?:(?<![A-Za-z0-9_./-])|(?<=-----))"  # MXNet's listing begins a part with a rule
+NAME_BEFORE = r"(?:(?<![A-Za-z0-9_./-])(?<![<>]=)(?<![<>]=\s)|(?<=-----))"  # MXNet's listing begins a part with a rule
 NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version, "torch2" is a name
 IS = r"is(?=\s)|版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
 BLANKS = r"[^\S\n]{1,80}+"  # `pip list` sets versions in a column of their own: a run of blanks counts once
@@ -51,8 +51,8 @@ _WORKS_BEHIND = regex(
 )
 # Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".
 _WORKS_BEFORE = regex(
-    r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|fine|ok|as\s(?:they|it)\sdo(?:es)?|does(?:n.t|\snot)\s(?:occur|happen)"
-    r"|no\s(?:problems?|errors?|issues?))\s(?:fine\s|well\s)?(?:with|on|in|under|up\sto)\s\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z",
+    r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|(?:is|was)\sworking|fine|ok|as\s(?:they|it)\sdo(?:es)?|does(?:n.t|\snot)\s(?:occur|happen)"
+    r"|no\s(?:problems?|errors?|issues?)),?\s(?:fine\s|well\s|correctly\s)?(?:with|on|in|under|up\sto)\s(?:the\s)?\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z",
     re.I,
 )
 _WORKS_BEFORE_CHARS = 40  # at most
@@ -105,10 +105,12 @@ class Versions:
     Attributes:
         in_use: Those that may be in use, the likeliest first.
         working: Those said to work, unlike those in use.
+        all_work: None of them is said to fail.
     """
 
     in_use: Mapping[str, Source] = field(default_factory=dict)
     working: Mapping[str, Source] = field(default_factory=dict)
+    all_work: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.in_use)
@@ -129,11 +131,13 @@ def joined(found: Iterable[Versions]) -> Versions:
     """The versions of one thing under several names; a version is of the first place."""
     in_use: dict[str, Source] = {}
     working: dict[str, Source] = {}
-    for one in found:
-        for version, source in one.in_use.items():
-            in_use.setdefault(version, source)
+    parts = list(filter(None, found))
+    all_work = all(one.all_work for one in parts)
+    for one in parts:
         working.update(one.working)
-    return Versions(in_use, working)
+        for version, source in one.in_use.items():
+            (working if one.all_work and not all_work else in_use).setdefault(version, source)
+    return Versions(in_use, working, all_work)
 
 
 def of_title(named: Versions, title: str) -> Versions:
@@ -207,7 +211,7 @@ def versions_at(
     longer = tuple(f"{version}." for version in labels)  # a label's 3.6 is the 3.6.8 of the text
     in_use = [one for one in failing or sources if not labels or one in labels or one.startswith(longer)]
     working = [version for version in sources if version in works_there] if failing else []
-    return Versions({one: sources[one] for one in in_use}, {one: sources[one] for one in working})
+    return Versions({one: sources[one] for one in in_use}, {one: sources[one] for one in working}, not failing)
 
 
 def _is_labelled(text: str, match: re.Match[str]) -> bool:
