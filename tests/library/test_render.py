@@ -200,7 +200,7 @@ def test_evidence_and_questions_are_shown() -> None:
     questions = [MissingFact(fact=str(i), question=f"Question {i}?") for i in range(6)]
     lines = shown(a_verdict({"cause": axis}, missing=questions), default_taxonomy()).splitlines()
     assert "Environment  none found" in lines
-    assert "Missing      Question 0? Question 1? Question 2? Question 3?" in lines
+    assert "Missing      Question 0? Question 1? Question 2? Question 3? Question 4? Question 5?" in lines
     assert "Why root cause rank-desynchronization (log-odds lost without the line):" in lines
     assert "  +1.23  it hangs" in lines
     assert max(map(len, lines)) <= 100

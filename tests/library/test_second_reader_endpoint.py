@@ -87,7 +87,7 @@ DRIPS = [
 
 @pytest.mark.parametrize("begin", DRIPS, ids=["headers", "length", "close", "chunks", "nothing"])
 def test_an_endpoint_that_drips_is_cut_off_and_no_thread_is_left(begin: bytes) -> None:
-    threads, over = threading.active_count(), threading.Event()
+    before, over = set(threading.enumerate()), threading.Event()
 
     def drip(listening: socket.socket) -> None:
         with listening.accept()[0] as connection, contextlib.suppress(OSError):
@@ -107,7 +107,7 @@ def test_an_endpoint_that_drips_is_cut_off_and_no_thread_is_left(begin: bytes) -
         over.set()
         peer.join()
     assert said == Unanswered("the second reader did not answer within 0.5 s", "time-out") and took_s < 3
-    assert threading.active_count() <= threads  # one of an earlier test may end meanwhile
+    assert set(threading.enumerate()) <= before
 
 
 def test_an_endpoint_that_is_not_there_is_no_error() -> None:

@@ -6,7 +6,6 @@ import math
 
 import pytest
 
-from distriage.answer.findings import Findings
 from distriage.answer.worth import CHECK, QUESTION, deserves, fits, measures
 from distriage.base.types import AxisScores, IssueReport, Prediction
 from distriage.classifier import Classifier
@@ -89,9 +88,3 @@ def test_shorter_reports_than_readers_judged_are_not_cut(
 def test_another_taxonomy_has_no_cut() -> None:
     own = TAXONOMY.model_copy(update={"name": "ours"})
     assert deserves(CHECK, {"explained": 99.0}, own) and not deserves(CHECK, {"explained": 99.0}, TAXONOMY)
-
-
-def test_findings_of_one_report_agree_on_its_checks(shipped_classifier: Classifier) -> None:
-    findings = shipped_classifier.examine(IssueReport("Training hangs on two nodes", HANG))
-    again = Findings(findings.bundle, read(findings.read.report), findings.prediction)
-    assert again.situation == findings.situation

@@ -25,7 +25,7 @@ class _Passes:
         return getattr(self._session, name)
 
     def run(self, outputs: Sequence[str], given: Mapping[str, Any]) -> Any:
-        key = (*outputs, *((name, array.tobytes()) for name, array in sorted(given.items())))
+        key = (*outputs, *((name, array.shape, array.tobytes()) for name, array in sorted(given.items())))
         if key not in self._known:
             self._known[key] = self._session.run(outputs, given)
         return self._known[key]

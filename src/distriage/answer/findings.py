@@ -132,7 +132,7 @@ class Findings:
                 for axis, decision in decisions.items()
             },
             environment=facts.stated(),
-            sources={fact: _source(at) for fact, at in facts.sources.items()},
+            sources={fact: _source(at) for fact, at in facts.sources.items() if fact not in facts.ambiguous},
             version_pairs=[_version_pair(pair) for pair in facts.comparisons],
             missing=missing,
             known_problems=[

@@ -16,13 +16,12 @@ from distriage.model.taxonomy import YES_NO, Axis, Taxonomy
 from distriage.own.answer import OwnLabel
 
 _STYLE = {"apply": "bold green", "suggest": "yellow", "abstain": "dim", "not-applicable": "dim"}
-_QUESTIONS = 4  # shown; the rest are in the JSON
 MANY_LABELS = 8
 _PERHAPS = 0.3  # the least probability of an own label that is shown though it is not given
 
 
 class Cell(NamedTuple):
-    """A piece of a line, with Rich's name of its style on a terminal, and what it links to."""
+    """A piece of a line, with Rich's name of its style on a terminal, and its link."""
 
     text: str
     style: str = ""
@@ -139,7 +138,7 @@ def _notes(verdict: Verdict, taxonomy: Taxonomy) -> Grid:
     if verdict.second_reading is not None:
         note("Second reader", printable(verdict.second_reading.said))
     for number, meaning in enumerate(_meanings(verdict, taxonomy)):
-        note("" if number else "Meaning", meaning)
+        note("" if number else "Meaning", printable(meaning))
     for number, check in enumerate(verdict.checks, 1):
         note("Check first" if number == 1 else "", f"{number}. {printable(check)}")
     if verdict.differential is not None:
@@ -154,7 +153,7 @@ def _notes(verdict: Verdict, taxonomy: Taxonomy) -> Grid:
     for problem in verdict.known_problems:
         note("Known bad", f"{problem.problem} {problem.remedy} {problem.source}", "yellow")
     if verdict.missing:
-        note("Missing", " ".join(item.question for item in verdict.missing[:_QUESTIONS]))
+        note("Missing", " ".join(item.question for item in verdict.missing))
     return Grid(rows, whole=(0,))
 
 

@@ -39,7 +39,7 @@ def show(console: Console, *parts: RenderableType) -> None:
 def _rendered(console: Console, part: Line | Grid) -> Iterator[RenderableType]:
     if isinstance(part, Line):
         text = Text.assemble(*map(_text, part.cells), overflow="ellipsis" if part.cut else "fold", no_wrap=part.cut)
-        yield Padding(text, (0, 0, 0, part.indent)) if part.indent else text
+        yield Padding(text, (0, 0, 0, part.indent), expand=False) if part.indent else text
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(part.heads))
     for place, head in enumerate(part.heads or ("",) * len(part.rows[0])):

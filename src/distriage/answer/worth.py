@@ -30,7 +30,7 @@ class Fit(Strict):
     Attributes:
         least: Probability below which a line is not shown.
         bias: Log odds where all measures are 0.
-        weights: Measure -> what it adds to the log odds.
+        weights: Measure -> its addition to the log odds, for each unit.
     """
 
     least: float
@@ -78,6 +78,6 @@ def deserves(line: str, measured: Mapping[str, float], taxonomy: Taxonomy, fact:
 
 @cache
 def fits() -> Mapping[str, Fit]:
-    """What `worth.toml` holds: kind of line -> its regression."""
+    """The regressions of `worth.toml`, by kind of line."""
     table = packaged_table("distriage.answer.playbooks", "worth.toml")
     return {line: Fit.read(entry) for line, entry in table.items()}

@@ -55,7 +55,7 @@ class _Later:
         self._given = text, flags
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # asked by whatever copies or pickles it
+        if name.startswith("_"):  # asked for by copy and pickle
             raise AttributeError(name)
         compiled = re.compile(*self._given)
         for one in dir(re.Pattern):

@@ -81,7 +81,7 @@ COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end i
 _VALUE = r"(?::[a-z]\w{0,30})?[\"'\]]{0,2}\s{0,8}[=:填]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
 _PER_NODE_OPTIONS = (
     *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
-    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "gpu number:", "num gpus  "),
+    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "num gpus  "),
 )
 _PER_NODE_OPTION = regex(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
 _OPTIONS = (
@@ -107,7 +107,7 @@ _NCCL_TESTS_STARTS = (
 )
 _NCCL_TESTS = regex(rf"[a-z_]{{8,20}}{COMMAND}\s(?:-g|--ngpus)\s?(?P<v>\d{{1,3}})\b")
 _DEVICE_LIST = regex(
-    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus?[= ]|--devices?[= ][\"']?"
+    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus?[= ]"
     r"|device_ids\s?=\s?\[|--include[= ][\"']?[\w.-]{1,60}:)"
     r"(?P<list>\d{1,2}(?:,\s?\d{1,2}){1,31}|(?<=--gpu )0(?:\s\d{1,2}){1,31})(?![\w.])"
 )
@@ -140,7 +140,8 @@ _PER_NODE_BEFORE = regex(
 )
 _PER_NODE_BEFORE_CHARS = 24  # at most
 _ONE_NODE_BEHIND = regex(
-    r"(?: \([^()\n]{1,20}\))?[ -](?!per |each |every )(?:[a-z]{3,9} )?(?:node|machine|server|system|instance)\b"
+    r"(?: \([^()\n]{1,20}\))?[ -](?!per |each |every )(?:(?:compute|cloud|worker|linux|windows) )?"
+    r"(?:node|machine|server|system|instance)\b"
 )
 _MOST_ON_A_NODE = 16  # more are those of a cluster
 _SINGLE_GPU = regex(
@@ -187,7 +188,7 @@ def count_gpus(
         lists = matches_at(
             _DEVICE_LIST,
             words,
-            places(("visible_devices", "gpus=", "gpus =", "--gpu", "--device", "device_ids", "--include"), words),
+            places(("visible_devices", "gpus=", "gpus =", "--gpu", "device_ids", "--include"), words),
         )
         started += [(len(re.findall(r"\d+", match["list"])), match.start()) for match in lists]
         per_node += started

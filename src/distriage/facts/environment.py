@@ -38,7 +38,7 @@ _TOOLS_SIGNS = ("==", "[pip3]", "[conda]", "version", "  ")
 _MOST_OWN = 4
 _PYTORCHS = ("pytorch", "torch")
 # A block below such a heading is a list that the reporter wrote, unless it is long.
-_ENVIRONMENT = regex(r"environment|system info|versions?\b|\benv\b|hardware|setup|软硬件|环境", re.I)
+_ENVIRONMENT = regex(r"\W*(?:(?:my|the|our)\s)?(?:environment|system info|versions?\b|env\b|软硬件|环境)", re.I)
 _MOST_LISTED = 12
 _MOST_LISTED_CHARS = 100  # of a line; more are a log's
 _UNAME = "Linux "
@@ -93,8 +93,8 @@ class EnvironmentFacts:
     comparisons: Sequence[Comparison] = field(default=(), compare=False)
 
     def stated(self) -> dict[str, str | int]:
-        """Stated facts by name, for display: no ambiguous ones, of which one release often works; "none" for an absent
-        one.
+        """Stated facts by name, for display: "none" for an absent one, and no ambiguous ones, since the reporter often
+        means but one of the releases.
         """
         named = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _ABOUT}
         shown = {**dict.fromkeys(self.absent, "none"), **dict.fromkeys(self.ambiguous)}
@@ -224,7 +224,7 @@ def _lists(log: Segment) -> bool:
     return (
         log.kind is Kind.LOG
         and len(log.lines) <= _MOST_LISTED
-        and _ENVIRONMENT.search(log.heading) is not None
+        and _ENVIRONMENT.match(log.heading) is not None
         and all(
             line.role is Role.NONE and (len(line.text) <= _MOST_LISTED_CHARS or line.text.startswith(_UNAME))
             for line in log.lines

@@ -19,6 +19,7 @@ GPU_NAME = (
     r"|A(?:[2456]000|[45]500)|P100|MI\d{3}[AX]?"
     rf"|RTX[ -]?PRO[ -]?\d{{4}}|RTX[ -]?A?\d{{4}}D?{_TI_SUPER}(?:[ -]Ada)?|GTX[ -]?\d{{3,4}}M?(?!\d|\.\.){_TI_SUPER}"
     r"|Titan\s?(?:RTX|Xp|V|X)|[679][089]\d0\s?XTX?"
+    r"|(?:RX\s)?Vega\s(?:56|64)"
     r"|(?:Radeon\s(?:RX\s|Pro\s)?\d{3,4}|RX\s\d{4})(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?)?|910[ABC]\d?"
     r"|TPU\s?v\d\w{0,5}|Gaudi[ -]?[23]?|Trainium[ -]?[23]?|(?-i:Max)\s1(?:55|10)0|Apple\sM\d(?:\s(?:Pro|Max|Ultra))?"
     r"|(?-i:M\d\s(?:Pro|Max|Ultra)))"
@@ -39,7 +40,7 @@ _STARTS = (
     *("l40", "titan", "ascend", "rtx", "gtx", "tpu", "910", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
     *("gb10", "9070", "h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
     *("mx1", "mx2", "mx3", "mx4", "mx5"),
-    *("a45", "a50", "a55", "mi1", "mi2", "mi3", "radeon", "rx ", "gaudi", "trainium", "max 1"),
+    *("a45", "a50", "a55", "mi1", "mi2", "mi3", "radeon", "rx ", "vega ", "gaudi", "trainium", "max 1"),
     *("apple m", "m1 ", "m2 ", "m3 ", "m4 ", "m5 "),
 )
 _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|NVL|\d{2,3}\s?GB))*"
@@ -61,7 +62,8 @@ _CARD_AFTER = r"(?=\s?(?:Ti\b|super\b|GPUs?\b|cards?\b|上|显卡|卡|\(?\d{2}\s
 _CARD = regex(rf"\b(?P<v>{GPU_NUMBER}{_CARD_SUFFIX}|{GPU_NUMBER}(?i:{_CARD_AFTER}))")
 # The line of TensorFlow's form; it may name a card that no other words make one
 _FIELD = regex(
-    r"GPU models?(?: and memory)?\s?[:=]\s{0,3}(?P<v>(?=[A-Za-z ]{0,24}\d{3,4}[A-Za-z]{0,2}\b(?!\s?[GM]i?B))"
+    r"GPU models?(?: and memory)?[ \t]?[:=][ \t]{0,3}(?P<v>(?!(?i:error|driver))"
+    r"(?=[A-Za-z ]{0,24}\d{3,4}[A-Za-z]{0,2}\b(?!\s?[GM]i?B))"
     r"[A-Za-z\d][\w -]{1,30}?)(?=\s?(?:\d{1,2}\s?GB?\b|[,;/(\n]|\Z))"
 )
 _SLICE = regex(r"(?<![\w.])\dg\.\d{1,3}gb(?!\w)")  # of a GPU, by NVIDIA's MIG

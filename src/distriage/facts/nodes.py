@@ -72,7 +72,7 @@ _SLURM_NODES = regex(r"(?i:sbatch|srun|salloc)[^\n]{0,120}?\s-N\s?(?:\d{1,4}-)?(
 # Two AWS instances, 2 workers with 4 GPUs each
 _INSTANCES_IN_WORDS = regex(
     rf"\b(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) "
-    r"(?:workers? (?:with|of|having) \d{1,2} (?:[a-z]{3,8} )?(?:gpus|cards|[abhv]\d00)"
+    r"(?:workers? (?:with|of|having) \d{1,2} (?:[a-z]{3,8} )?(?:gpus|cards|[abhv]\d00) each"
     r"|(?:aws|ec2|gcp|azure|cloud) instances)\b"
 )
 _REPLICA_SPECS = "replicaspecs:"  # of Kubeflow's jobs
@@ -114,8 +114,9 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
             counted = former if _is_former(words, match.start()) else counts
             counted.append((number_of(match), match.start()))
         counts += numbers_at(_OPTION, words, _OPTIONS)
-    for match in GPUS_BY.finditer(text):  # 2x8 H100
-        if match["by"] and "\n" not in match[0] and not is_no_count(text, match.start()):
+    several = speaks_of_several_nodes(words)
+    for match in GPUS_BY.finditer(text):  # 2x8 H100; a batch of 2 x 8 GPUs is on one node
+        if match["by"] and several and "\n" not in match[0] and not is_no_count(text, match.start()):
             counts.append((number_of(match), match.start()))
     if "worker" in words or "instances" in words:
         counts += [(number_of(match), match.start()) for match in _INSTANCES_IN_WORDS.finditer(words)]
@@ -131,7 +132,7 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
     if not text.isascii():
         found = [match for pattern in _IN_OTHER_SCRIPTS for match in pattern.finditer(words)]
         counts += [(number_of(match), match.start()) for match in found if not is_no_count(words, match.start("v"))]
-    if not counts and not speaks_of_several_nodes(words):
+    if not counts and not several:
         single = first_at(_SINGLE_NODE, words, places(_SINGLE, words))
         former += [(1, single.start())] if single else []
     return most(counts or former, 10_000)
@@ -152,5 +153,5 @@ def speaks_of_several_nodes(words: str) -> bool:
 
 
 def are_on_a_machine(words: str, count: int) -> bool:
-    """Whether a folded text speaks of a machine with so many GPUs."""
+    """Whether a folded text speaks of a machine with this number of GPUs."""
     return any(number_of(match) == count for match in _ON_A_MACHINE.finditer(words))

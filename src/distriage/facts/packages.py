@@ -38,7 +38,7 @@ _PYTHON_OF_PATH = regex(  # lib/python3.10/site-packages/, bin/python3.10, Pytho
     r"python(?:(?P<v>[23]\.\d{1,2})(?:/(?:site-packages|dist-packages|lib-dynload|[a-z_]{2,30}(?:/|\.py))"
     r"|(?:(?<=bin/python\d\.\d)|(?<=bin/python\d\.\d\d))(?!\w))"
     r"|(?P<major>[23])(?P<minor>\d{1,2})\\(?:lib\\)?site-packages)"
-    r"|cp(?:ython-)?3(?P<tag>\d{1,2})-(?=cp3|abi3|x86_64|aarch64|win|linux|darwin)",
+    r"|cp(?:ython-)?3(?P<tag>\d{1,2})-(?=cp3|x86_64|aarch64|win|linux|darwin)",
     re.I,
 )
 # 2.29.2-1+cuda12.9 of a package, /usr/local/cuda-12.4 of a path
@@ -52,7 +52,7 @@ _CUDA_TEXT = (
 )
 _CUDA = regex(_CUDA_TEXT, re.I)
 _CUDA_IN_LIST = regex(rf"{_CUDA_TEXT}(?=\s?(?:[,;()|\n]|\Z))", re.I)  # not "CUDA 12.1 on the old machine"
-_CUDA_TAG = regex(r"(?<![A-Za-z0-9])cu(?P<tag>\d{3})(?:mkl)?\b|(?<=-)cu(?P<digits>[789]\d)\b", re.I)
+_CUDA_TAG = regex(r"(?<=[+/_-])cu(?P<tag>\d{3})(?:mkl)?\b|(?<=-)cu(?P<digits>[789]\d)\b", re.I)
 # Without a point: "CUDA 9", "CUDA/cuDNN version: 10"; not "CUDA 8 GPUs". The first release read so is 7, the last 13.
 _CUDA_SERIES = regex(
     rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ -]{{0,4}}(?P<v>[789]|1[0-3])"

@@ -35,10 +35,6 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
             r"|codebase(?<=(?:latest|newest) codebase)|(?:cloned?|cloning)\b[^\n]{0,60}\btoday"
         ),
     ),
-    "notebook": (  # no command launches the processes
-        ("notebook", "jupyter", "colab", "spark"),
-        regex(r"notebook|jupyter|colab|(?<!dgx[ _-])spark"),  # a DGX Spark is a machine
-    ),
     "error": (
         (
             *("error", "exception", "traceback", "crash", "fails", "failed", "failing", "abort", "assertion"),

@@ -20,7 +20,7 @@ NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version,
 IS = r"is(?=\s)|版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
 BLANKS = r"[^\S\n]{1,80}+"  # `pip list` sets versions in a column of their own: a run of blanks counts once
 GAP = (  # each text is read in one way only
-    rf"""(?:["'`*|\n]|,(?=\sv(?:ersion|\d))|{BLANKS}|'s(?=\sversion)|versions?|ver(?:\.(?!\.))?|both|\(|info|:|=>?|@|-|v\.?|\.{{3,}}+"""
+    rf"""(?:["'`*|\n]|,(?=\sv(?:ersion|\d))|{BLANKS}|'s(?=\sversion)|versions?|ver(?:\.(?!\.))?|both|\(|info|:|=|@|-|v\.?|\.{{3,}}+"""
     rf"""|out\[\d{{1,4}}\]:|{IS}){{0,24}}?"""
 )
 # Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
@@ -52,7 +52,7 @@ _WORKS_BEHIND = regex(
 # Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".
 _WORKS_BEFORE = regex(
     r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|(?:is|was)\sworking|fine|ok|as\s(?:they|it)\sdo(?:es)?|does(?:n.t|\snot)\s(?:occur|happen)"
-    r"|no\s(?:problems?|errors?|issues?)),?\s(?:fine\s|well\s|correctly\s)?(?:with|on|in|under|up\sto)\s(?:the\s)?\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z",
+    r"|no\s(?:problems?|errors?|issues?))\s(?:fine\s|well\s|correctly\s)?(?:with|on|in|under|up\sto)\s(?:the\s)?\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z",
     re.I,
 )
 _WORKS_BEFORE_CHARS = 40  # at most
@@ -105,7 +105,7 @@ class Versions:
     Attributes:
         in_use: Those that may be in use, the likeliest first.
         working: Those said to work, unlike those in use.
-        all_work: None of them is said to fail.
+        all_work: Each of them is said to work.
     """
 
     in_use: Mapping[str, Source] = field(default_factory=dict)

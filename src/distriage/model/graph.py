@@ -59,7 +59,7 @@ class _Beside(Thread, Generic[_Result]):
             self._error = error
 
     def result(self) -> _Result:
-        """Wait; gives what the call returned, or raises its error."""
+        """Wait for the result, or raise the error of the call."""
         self.join()
         if self._error is not None:
             raise self._error
@@ -71,7 +71,7 @@ class LoadingGraph:
 
     Attributes:
         file: The graph of a bundle.
-        loaded: The file that is loaded for it: itself, or the one that maps its weights.
+        loaded: The file that is loaded for it: itself, or another that maps its weights.
     """
 
     def __init__(self, file: Path, threads: int | None = None) -> None:

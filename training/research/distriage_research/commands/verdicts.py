@@ -77,7 +77,8 @@ def worth(
             for row in known:
                 if row["id"] in reports:  # another model, or another code, measures it otherwise
                     row["measures"] = measured(classifier, reports[row["id"]])
-            known += judged(classifier, judgements or [], reports)
+            fresh = {row["id"]: row for row in judged(classifier, judgements or [], reports)}
+            known = [row for row in known if row["id"] not in fresh] + list(fresh.values())
             lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in known)
             JUDGED.write_text("".join(lines), encoding="utf-8")
         WEIGHTS.write_text(as_toml(fitted(known)), encoding="utf-8")

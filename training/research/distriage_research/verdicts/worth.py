@@ -33,9 +33,9 @@ MEASURES: Final = (
     *("symptom:preparation", "symptom:correctness", "symptom:execution"),
 )
 ASKED: Final = ("asks/error", "asks/torch")
-GONE: Final = frozenset({"launcher"})  # questions that today's rules ask no more; half of these were sensible
-# Share of the lines by today's rules that stay: as many questions as readers approve 92 % of. The checks reach their
-# target (75 % useful, at most 4 % absurd) at no share; from this one on, more are absurd.
+GONE: Final = "launcher"  # a question that today's rules ask no more: half of those judged were sensible
+# Share of the lines by today's rules that stay: of questions those of which readers approve 96 %; of checks, whose
+# target (90 % useful) no share reaches, those of which 10 % are absurd.
 STAY: Final = {QUESTION: 0.25, CHECK: 0.3}
 PENALTY: Final = 100.0  # of the squared weights of measures in units of their deviation
 FOLDS: Final = 10
@@ -67,6 +67,7 @@ def judged(
                 raise CorpusError(f"{place}: judged, but no text; expected one in a file of --texts")
             yield {
                 "id": place,
+                "judged_by": "readers" if len(rows) > 1 else "reader",
                 "today": True,
                 "measures": measured(classifier, reports[place]),
                 "questions": [[line[0]["fact"], _share(line, "sensible")] for line in questions],
@@ -107,12 +108,12 @@ class Judgements:
         """Collect the lines of a kind from rows of `worth.jsonl`."""
         self.names = (*MEASURES, *(ASKED if kind == QUESTION else ()))
         found = [
-            ({**row["measures"], f"asks/{fact}": 1.0}, approved, refused, row["today"] and fact not in GONE, place)
+            ({**row["measures"], f"asks/{fact}": 1.0}, approved, refused, today, place)
             for place, row in enumerate(rows)
-            for fact, approved, refused in (
-                [(fact, share, 1 - share) for fact, share in row["questions"]]
+            for fact, approved, refused, today in (
+                [(fact, share, 1 - share, row["today"] and fact != GONE) for fact, share in row["questions"]]
                 if kind == QUESTION
-                else [("", *shares) for shares in row["checks"]]
+                else [("", *shares, row["today"]) for shares in row["checks"]]
             )
         ]
         self.x: Array = np.array([[measured.get(name, 0.0) for name in self.names] for measured, *_ in found])
