@@ -6,10 +6,11 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
+from distriage.answer import render
 from distriage.answer.playbooks import playbook_of
 from distriage.answer.render import plain
 from distriage.answer.render import shown as shown_parts
-from distriage.answer.screen import print_verdict
+from distriage.answer.screen import print_parts
 from distriage.answer.verdict import AxisVerdict, EvidenceLine, LabelProbability, MissingFact, Verdict
 from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
@@ -20,12 +21,11 @@ from support.reports import make_report
 
 def shown(verdict: Verdict, taxonomy: Taxonomy, *, colour: bool = False, width: int = 100) -> str:
     out = io.StringIO()
-    print_verdict(
+    print_parts(
         Console(
             file=out, width=width, force_terminal=colour, color_system="standard" if colour else None, highlight=False
         ),
-        verdict,
-        taxonomy,
+        render.shown(verdict, taxonomy),
     )
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 

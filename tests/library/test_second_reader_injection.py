@@ -11,7 +11,8 @@ from typing import Any
 
 from rich.console import Console
 
-from distriage.answer.screen import print_verdict
+from distriage.answer import render
+from distriage.answer.screen import print_parts
 from distriage.answer.verdict import Verdict
 from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
@@ -95,7 +96,7 @@ def hostile(body: dict[str, Any], chance: random.Random) -> tuple[int, bytes]:
 
 def shown(verdict: Verdict, classifier: Classifier) -> str:
     text = io.StringIO()
-    print_verdict(Console(file=text, width=200), verdict, classifier.bundle.taxonomy)
+    print_parts(Console(file=text, width=200), render.shown(verdict, classifier.bundle.taxonomy))
     return text.getvalue()
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from distriage.answer.screen import print_verdict
+from distriage.answer import render
+from distriage.answer.screen import print_parts
 from distriage.classifier import Classifier
 from distriage.reports.sources import read_report
 
@@ -34,7 +35,7 @@ def verdict_picture() -> str:
     report = read_report(str(REPOSITORY / EXAMPLE))
     verdict = classifier.classify(report)
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, highlight=False)
-    print_verdict(console, verdict, classifier.bundle.taxonomy)
+    print_parts(console, render.shown(verdict, classifier.bundle.taxonomy))
     picture = console.export_svg(title=f"distriage classify {EXAMPLE}", unique_id="verdict")
     # Rich's fonts come from another host; without them the viewer's own monospace font is taken.
     return re.sub(r"\s*@font-face \{.*?\}", "", picture, flags=re.DOTALL)

@@ -33,12 +33,13 @@ def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str, github_
     title = " ".join(issue.title.split())
     past = PastIssue(report.id, title, issue.url, issue.state, "", issue.created_at, github_id)
     row = _row(issue.reference, past, issue.updated_at, report)
-    row.fingerprint, row.version, row.signature = pack(query), query.version, query.signature
+    row.version, row.signature = query.version, query.signature
     told = {"version": query.version, "signature": query.signature}
     with store.transaction():
         if store.past_digests(issue.repository, issue.number).get(issue.number) == row.digest:
             store.set_past_states(PastState(issue.reference, issue.state, issue.updated_at, more=told))
         else:
+            row.fingerprint = pack(query)
             store.put_past(model, row)
 
 

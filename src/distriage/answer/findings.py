@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 from distriage.answer.certain import by_tracker, corrected
@@ -63,7 +64,7 @@ _TIMED_OUT = ("timed out", "timeout ", "timeout:", "timeouterror")
 _NOT_ATTACHED = regex(r"n[o'’]t\b|\b(?:no|without)\b")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Findings:
     """Findings about a report, for every mode; `verdict` decides.
 
@@ -86,8 +87,9 @@ class Findings:
     @property
     def situation(self) -> Situation:
         """Where the job ran, and whether a check is likely to be useful there."""
-        return replace(self.read.situation, checkable=deserves(CHECK, self._measured(), self.bundle.taxonomy))
+        return replace(self.read.situation, checkable=deserves(CHECK, self._measured, self.bundle.taxonomy))
 
+    @cached_property
     def _measured(self) -> Mapping[str, float]:
         return measures(self.read, self.prediction, self.bundle.taxonomy)
 
@@ -185,8 +187,7 @@ class Findings:
         )
         if thin or len(self.read.report.body) < _LEAST_JUDGED:
             return asked  # nobody judged such reports, and any answer helps
-        measured = self._measured() if asked else {}
-        return [one for one in asked if deserves(QUESTION, measured, self.bundle.taxonomy, one.fact)]
+        return [one for one in asked if deserves(QUESTION, self._measured, self.bundle.taxonomy, one.fact)]
 
     def _has_error(self, *, hangs: bool) -> bool:
         """Whether the report, or a log attached to it, has an error; for a hang, the stacks."""

@@ -11,14 +11,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from distriage.answer.render import Cell, Grid, Line, shown
-from distriage.answer.verdict import Verdict
-from distriage.model.taxonomy import Taxonomy
-
-
-def print_verdict(console: Console, verdict: Verdict, taxonomy: Taxonomy) -> None:
-    """Print one verdict."""
-    print_parts(console, shown(verdict, taxonomy))
+from distriage.answer.render import Cell, Grid, Line
 
 
 def print_parts(console: Console, parts: Iterable[Line | Grid]) -> None:

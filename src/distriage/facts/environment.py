@@ -195,7 +195,7 @@ def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]
 
 def _passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
     """The reporter's own words, these with listings, and tools' output."""
-    if any(_lists(one) for one in segments.of(Kind.LOG)):
+    if any(_lists(one) for one in segments.all):
         listed = (replace(one, kind=Kind.LISTING) if _lists(one) else one for one in segments.all)
         segments = Segments(segments.title, tuple(listed))
     own = passage(segments, *_OWN)
@@ -211,8 +211,11 @@ def _framework_and_torch(
     torch = torch_versions(stated) or torch_versions(output, labelled=True)
     version = Versions()
     if projects().product_of(framework) == PYTORCH:
-        torch = torch or (nameless_versions(own) if tracker.product else torch)
-        version = torch or (branches(own, _PYTORCHS) if tracker.product else torch)
+        if tracker.product:
+            torch = torch or nameless_versions(own)
+        version = torch
+        if tracker.product:
+            version = version or branches(own, _PYTORCHS)
     elif framework is not None:
         version = versions_of_framework(framework, stated, tracker)
         version = version or versions_of_framework(framework, output, tracker, labelled=True)

@@ -162,8 +162,11 @@ def versions_of_framework(framework: str, passage: Passage, tracker: Tracker, *,
     if not versions and framework not in projects().parts and not labelled:
         versions = _commits(passage, named)
     if not versions and at_home:
-        versions = Versions() if labelled else nameless_versions(passage)
-        versions = versions or _labelled(passage, spellings) or (versions if labelled else branches(passage, spellings))
+        if not labelled:
+            versions = nameless_versions(passage)
+        versions = versions or _labelled(passage, spellings)
+        if not labelled:
+            versions = versions or branches(passage, spellings)
     return versions
 
 

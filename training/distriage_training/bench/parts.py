@@ -14,7 +14,7 @@ from distriage.answer.findings import Findings
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.facts.environment import find_facts
-from distriage.model.graph import open_session
+from distriage.model.graph import loaded_for, open_session
 from distriage.reading.report import read
 from distriage.recipe.features import all_features
 from distriage.recipe.text import prepare
@@ -32,7 +32,7 @@ def measure(bundle: Path, reports: Sequence[IssueReport], rounds: int) -> dict[s
     manifest = classifier.bundle.manifest
     tokenizer = Tokenizer.from_file(str(bundle / "tokenizer.json"))
     tokenizer.enable_truncation(manifest.max_tokens)
-    session = open_session(bundle / "model.onnx", 1)
+    session = open_session(loaded_for(bundle / "model.onnx"), 1)
     axes = list(manifest.axes)
     times: dict[str, list[float]] = defaultdict(list)
     lengths = []

@@ -36,14 +36,14 @@ def timed_steps(bundle: Path, report: IssueReport) -> dict[str, float]:
     mark("numpy, onnxruntime, tokenizers")
     from distriage.classifier import Classifier
     from distriage.model.bundle import Bundle
-    from distriage.model.graph import open_session
+    from distriage.model.graph import loaded_for, open_session
 
     mark("distriage, pydantic, rich, typer")
     Bundle(bundle)
     mark("bundle verified")
     tokenizers.Tokenizer.from_file(str(bundle / "tokenizer.json"))
     mark("tokenizer")
-    open_session(bundle / "model.onnx", 1)
+    open_session(loaded_for(bundle / "model.onnx"), 1)
     mark("session")
     classifier = Classifier(bundle, threads=1)
     marks.append(("", time.perf_counter()))  # the same three once more, for the first answer
