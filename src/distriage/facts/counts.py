@@ -8,7 +8,7 @@ from math import prod
 
 from distriage.base.texts import regex
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_no_count, matches_at, most, places
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_fine, is_no_count, matches_at, most, places
 
 NUMBER_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
 _SIGNS = "两二双三四五六七八"
@@ -29,7 +29,7 @@ SIGN_NUMBER = (  # 八, 十六, 三十二; whole ones: not the end of 一百二�
     rf"(?P<v>[{_SIGNS}九十](?<![第几数百千零十{_SIGNS}一九].)(?:(?<![十两双])十)?(?:(?<=十)[{_UNITS}])?)"
 )
 FIGURES = r"\d{0,3}(?:,\d{3}){0,2}"  # behind the first one
-_GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|cards?)"
+_GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|(?:graphics? |video )?cards?)"
 _MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
 _NAMED = rf"(?:{GPU_NAME}|\d0[5-9]0(?:D|(?i:\s?Ti))?)s?{AFTER}"
 _CARD_SIGN = "卡(?![住死顿壳了着在])"  # a card; with these it is "stuck"
@@ -40,15 +40,16 @@ GPUS_BY = regex(  # 8x A100, 2x8 H100
     rf"(?i:{_MAKER}|\d{{2,3}}\s?GB\s){{0,2}}(?:{_NAMED}|(?i:{_GPU}){AFTER}|RTX|GTX|TITAN)"
 )
 _GPUS = regex(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Llama-3 GPU", "1-4 GPUs", "A800 80 GPU cards"
-    r"(?P<v>[1-9](?<![A-Za-z0-9_.*]\d)(?<![A-Za-z0-9]-\d)(?<![A-Za-z0-9]:\d)(?<!Vega\s\d)(?!(?<=[AHVahv]\d00\s\d)[024]\s)"
+    r"(?P<v>[1-9](?<![A-Za-z0-9_.*/]\d)(?<![A-Za-z0-9]-\d)(?<![A-Za-z0-9]:\d)(?<!Vega\s\d)(?!(?<=[AHVahv]\d00\s\d)[024]\s)"
     rf"{FIGURES})(?<!{GPU_NUMBER})(?<!20[12]\d)(?=[ -]?[A-Za-z\d卡-])"
     rf"(?:[ -]?(?i:{_MAKER}|(?:rtx|gtx|[abhv]\d00|\d0[5-9]0|a6000|logical|physical|-)\s){{0,3}}(?i:\d{{2,3}}\s?GB\s)?"
     rf"(?:(?i:{_GPU})|{_CARD_SIGN}){AFTER}(?!=)| (?=[A-Za-z])(?i:{_MAKER}){{0,2}}(?:{_NAMED}|RTX|GTX))"
 )
 _PART_BEFORE = regex(
-    r"\b(?:on|with|using|uses?|only|over|takes?|to) (?P<part>\d{1,3}) (?:out )?of (?:the |our |my |its )?\Z"
+    r"\b(?:on|with|using|uses?|only|over|takes?|to|choose|select) (?P<part>\d{1,3}) (?:gpus? )?(?:to use )?\(?"
+    r"(?:(?:out )?of|among) (?:the |our |my |its )?\Z"
 )  # 4 of 8 GPUs
-_PART_BEFORE_CHARS = 24  # at most
+_PART_BEFORE_CHARS = 40  # at most
 _TIMES = regex(r"[x×*]\s?(?P<v>[1-9]\d{0,2})(?![A-Za-z0-9_.])")  # H100 x 8, x8 H100
 _COUNTED_BEFORE = regex(rf"(?<![\w.])\d{{1,3}}\s{GPU_NAME}\s?\Z")  # 2 H800*8 nodes; but "A100 x 8 nodes" are eight
 _COUNTED_BEFORE_CHARS = 16  # at most
@@ -56,15 +57,21 @@ _NODES_AFTER = regex(r"\s?nodes?\b")
 _NODES_BEHIND = regex(r"\s(?:(?:compute|worker)\s)?(?:nodes|machines|servers|hosts)\b")
 _TIMES_BEHIND = regex(
     r"(?:[ABHLV](?:\d00S?|20|40S?)|MI\d{3}X?|\bT4|RTX\s?A?[4568]000|910[A-C]\d?|Gaudi\s?\d"
-    r"|\d0[5-9]0(?:D|\s?Ti)?|\dGB?\)?)\s?\Z",
+    r"|TITAN (?:X[Pp]?|V|RTX)|\d0[5-9]0(?:D|\s?Ti)?|\d\s?GB?\)?)\s?\Z",
     re.I,
 )
 _TIMES_BEHIND_CHARS = 10  # at most
 _TIMES_BEFORE = regex(rf" (?i:{_MAKER}){{0,2}}{_NAMED}")
 _IN_WORDS = regex(
     rf"{WORD}(?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}"
-    rf"(?:(?:[abhv]\d00|\d0[5-9]0|l40|mi\d{{3}}x?)s?(?:\sgpus)?|(?:amd\s)?gpus?|cards?){AFTER}"
+    rf"(?:(?:[abhv]\d00|\d0[5-9]0|l40|mi\d{{3}}x?)s?(?:\sgpus)?|(?:amd\s)?gpus?|(?:graphics? |video )?cards?){AFTER}"
     r"(?! ==)"  # rocm-smi's heading "==== Weight between two GPUs ===="
+)
+# Two workers with two L40 each, 4 workers with 8 ranks each
+EACH_WITH = regex(
+    rf"\b(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) (?:workers?|nodes|machines|servers|hosts|instances|vms)"
+    rf" (?:with|of|having) (?P<by>[1-9]\d?|{'|'.join(NUMBER_WORDS[:8])}) (?:(?!cpu|core)[a-z\d]{{2,8}} )?"
+    r"(?:gpus?|cards|ranks|processes|[abhvl]\d{2,3}s?) each\b"
 )
 # Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
 _PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
@@ -81,19 +88,33 @@ COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end i
 _VALUE = r"(?::[a-z]\w{0,30})?[\"'\]]{0,2}\s{0,8}[=:填]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
 _PER_NODE_OPTIONS = (
     *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
-    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "num gpus  "),
+    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "num gpus  ", "npernode", 'gpu "num'),
+    *("gpu number:", "num of gpu's", "num of gpus:"),
 )
 _PER_NODE_OPTION = regex(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
 _OPTIONS = (
     *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size"),
-    *("num_processes", "gpu count", "gpu_count", "number of gpus:", "tpu_cores=", "-tp-size", "-tp "),
+    *(
+        "numgpus",
+        "num_devices",
+        "num_processes",
+        "gpu count",
+        "gpu_count",
+        "number of gpus:",
+        "tpu_cores=",
+        "-tp-size",
+        "-tp ",
+    ),
 )
 # But not the advice of Accelerate's errors, the demand of a Ray actor, the origin of a checkpoint, or a degree of 1.
 _OPTION = regex(
-    r"(?<!specifying `--)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )(?<!saved with )(?<!saved with dp )"
+    r"(?<!specifying `--)(?<!target)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )(?<!saved with )(?<!saved with dp )"
     rf"(?!(?:tensor.parallel.size|-tp(?:-size)?)[\"' ]?\s{{0,3}}[=:]?\s{{0,3}}1\b)"
     rf"(?:{'|'.join(_OPTIONS)}){_VALUE}(?!\s?(?:!=|[*x×]\s?\d))"
 )
+# One side of a server whose prefill and decoding are apart
+_SIDE_BEFORE = regex(r"\b(?:prefill|decod(?:e|ing))(?: (?:pods?|nodes?|workers?|instances?))?:? ?[`(]?-{0,2}\Z")
+_SIDE_BEFORE_CHARS = 30  # at most
 _GPUS_OPTION = regex(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
     rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
     r"(?![\w.:]|[,-]\d|\s?[x×*]\s?\d|\s?gb)"
@@ -107,7 +128,7 @@ _NCCL_TESTS_STARTS = (
 )
 _NCCL_TESTS = regex(rf"[a-z_]{{8,20}}{COMMAND}\s(?:-g|--ngpus)\s?(?P<v>\d{{1,3}})\b")
 _DEVICE_LIST = regex(
-    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus?[= ]"
+    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus?[= ]|--devices?[= ][\"']?"
     r"|device_ids\s?=\s?\[|--include[= ][\"']?[\w.-]{1,60}:)"
     r"(?P<list>\d{1,2}(?:,\s?\d{1,2}){1,31}|(?<=--gpu )0(?:\s\d{1,2}){1,31})(?![\w.])"
 )
@@ -120,6 +141,7 @@ _OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|o
 # Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
 _DEGREES = regex(r"(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)[ =]\s?(?P<v>\d{1,4})\b")
 _COMMANDS_END = regex(r"(?<!\\)\n")
+_DIST_TRAIN = regex(r"dist_(?:train|test)\.sh(?:\s\S{1,200}){1,2}?\s(?P<v>\d{1,2})(?![\w.])")  # of OpenMMLab
 _DEEPSPEED_GPUS = regex(r"deepspeed\s[^\n]{0,80}?--num_gpus[= ](?P<v>\d{1,3})\b")
 
 # "8 GPUs each", "8 GPUs per node", "8-GPU nodes"; before: "each with 8", "nodes x 8", 每台8.
@@ -149,11 +171,24 @@ _SINGLE_GPU = regex(
     r"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
     rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
 )
-_SEVERAL_SAID = regex(r"(?<![\w-])gpus\b(?!\s?[=:])|multi[- ]?gpu")
+_SEVERAL_SAID = regex(r"(?<![\w-])gpus\b(?!\s?[=:])|multi(?:[- ]?|ple )gpu|more than one gpu|several (?:gpu|card)s")
 _ONE_VISIBLE = regex(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\d])")
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
-    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", *_OPTIONS, "device", "--include", *MPI_LAUNCHERS),
+    *(
+        "dist_t",
+        "gpu",
+        "npu",
+        "hpu",
+        "card",
+        "nproc",
+        "-tp",
+        "tensor",
+        *_OPTIONS,
+        "device",
+        "--include",
+        *MPI_LAUNCHERS,
+    ),
 )
 
 
@@ -170,7 +205,12 @@ def count_gpus(
     text, words = passage.text, passage.words
     per_node: Counts = []
     total: Counts = []
+    working: Counts = []
     fewer = False
+    for each in EACH_WITH.finditer(words) if " each" in words else ():
+        if on_gpus or (on_gpus is None and _OF_GPUS.search(words)):
+            per_node.append((by := number_in(each["by"]), each.start("by")))
+            total.append((number_of(each) * by, each.start()))
     if names_gpu or any_of(_COUNT_WORDS, words) or CARD_NUMBER.search(words):
         in_words = matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))
         for match in (*GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
@@ -179,25 +219,36 @@ def count_gpus(
                 return (int(part["part"]), start), None, False  # of the machine's eight the job has four
             if not _counts_nodes(text, match) and not is_no_count(text, start):
                 number, by = number_of(match), match.groupdict().get("by")
+                if is_fine(words, start, match.end()):
+                    working.append((number, start))
+                    continue
                 counts = per_node if by or _is_per_node(text, match) else total
                 counts.append((int(by) if by else number, start))
                 total += [(number * int(by), start)] if by else []
         said = most(total, 100_000)
         started = numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS)
+        started += numbers_at(_DIST_TRAIN, words, ("dist_t",))
         started += numbers_at(_DEVICES, words, ("devices",)) + numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
-        lists = matches_at(
+        listed = matches_at(
             _DEVICE_LIST,
             words,
-            places(("visible_devices", "gpus=", "gpus =", "--gpu", "device_ids", "--include"), words),
+            places(("visible_devices", "gpus=", "gpus =", "--gpu", "--device", "device_ids", "--include"), words),
         )
-        started += [(len(re.findall(r"\d+", match["list"])), match.start()) for match in lists]
+        lists = [(re.findall(r"\d+", match["list"]), match.start()) for match in listed]
+        started += [(len(devices), place) for devices, place in lists]
         per_node += started
         elastic = "--max-np" in words  # their number changes
         processes = [] if elastic else numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
         times = max([number for number, _ in processes], default=1)
-        options = numbers_at(_OPTION, words, _OPTIONS)
+        options = [
+            (number, place)
+            for number, place in numbers_at(_OPTION, words, _OPTIONS)
+            if not _SIDE_BEFORE.search(words, max(0, place - _SIDE_BEFORE_CHARS), place)
+        ]
         options += [(n * times, place) for n, place in numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)]
         options += _grids(words)
+        if visible := {device for devices, _ in lists for device in devices}:
+            options = [one for one in options if one[0] <= len(visible)]
         asked = most([*started, *options], 100_000)
         fewer = asked is not None and (asked[0] < said[0] if said else asked[0] == 1 and _is_one_of_several(words))
         if processes and (on_gpus or (on_gpus is None and _OF_GPUS.search(words))):
@@ -217,19 +268,24 @@ def count_gpus(
                 if not is_no_count(words, match.start("v")):
                     counts = per_node if _is_per_node(words, match) else total
                     counts.append((number_of(match), match.start()))
-    if not any(count for count, _ in (*per_node, *total)):
+    if not any(count for count, _ in (*per_node, *total, *working)):
         single = first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
         if single and (_PER_NODE_BEHIND.match(words, single.end()) or _ONE_NODE_BEHIND.match(words, single.end())):
             # "single-GPU nodes" are several
             return None, (1, single.start()), _ONE_NODE_BEHIND.match(words, single.end()) is None
         none = first_at(_NO_GPUS, words, places(("gpus",), words))
         return ((0, none.start()) if none else None), None, False
-    return most(total, 100_000), most(per_node, 100), fewer
+    return most(total or ([] if per_node else working), 100_000), most(per_node, 100), fewer
 
 
 def _is_one_of_several(words: str) -> bool:
     """Whether a text with processes of one GPU each has several of them, perhaps one after the other."""
-    return len(set(_ONE_VISIBLE.findall(words))) > 1 or _SEVERAL_SAID.search(words) is not None
+    return len(set(_ONE_VISIBLE.findall(words))) > 1 or several_said(words)
+
+
+def several_said(words: str) -> bool:
+    """Whether a folded text speaks of several GPUs, perhaps without their number."""
+    return _SEVERAL_SAID.search(words) is not None
 
 
 def counts_gpus(text: str) -> bool:
@@ -245,7 +301,11 @@ def numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> Co
 
 def number_of(match: re.Match[str]) -> int:
     """The value of the group `v`, in figures or in words."""
-    said = match["v"].lower()
+    return number_in(match["v"].lower())
+
+
+def number_in(said: str) -> int:
+    """The value of a number in figures, or in words in lower case."""
     return _NUMERALS[said] if said in _NUMERALS else int(said.replace(",", ""))
 
 

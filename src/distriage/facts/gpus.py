@@ -37,7 +37,24 @@ _HUNDREDS = (
 )
 _HUNDRED = regex(r"00(?:(?<=[ahvpb][1238]00)|(?<=a[26]00)0|(?<=[67][89]00)|(?<=r9700))")
 _STARTS = (
-    *("l40", "titan", "ascend", "rtx", "gtx", "tpu", "910", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80", "k-80"),
+    *(
+        "l40",
+        "titan",
+        "ascend",
+        "rtx",
+        "gtx",
+        "tpu",
+        "910",
+        "t4",
+        "l4",
+        "a10",
+        "a30",
+        "a40",
+        "p40",
+        "m40",
+        "k80",
+        "k-80",
+    ),
     *("gb10", "9070", "h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
     *("mx1", "mx2", "mx3", "mx4", "mx5"),
     *("a45", "a50", "a55", "mi1", "mi2", "mi3", "radeon", "rx ", "vega ", "gaudi", "trainium", "max 1"),

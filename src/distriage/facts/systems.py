@@ -12,7 +12,7 @@ _NAMED = regex(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
     r"|Red Hat Enterprise Linux|RHEL|Rocky(?: Linux|(?= \d))|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux"
     r"|Scientific Linux|Linux Mint|Pop!?[ _]?OS"
-    r"|mac ?OS(?: ?X)?|(?-i:OS ?X|osx)\b:?"
+    r"|mac ?OS(?: ?X)?|(?-i:OS ?X|osx(?= v?\d))\b:?"
     # "sliding windows" is not a system
     r"|windows subsystem for linux|(?-i:W)indows(?!\s?/\s?(?:linux|mac))"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
