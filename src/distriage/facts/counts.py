@@ -1,34 +1,17 @@
-"""The number of GPUs in a report, in figures, options and words of several languages; the largest counts. Pure."""
+"""The number of GPUs in a report, in figures and words of several languages; the largest counts. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from math import prod
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from distriage.base.texts import regex
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
+from distriage.facts.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
+from distriage.facts.options import MPI_LAUNCHERS, OPTIONS, asked_gpus, asks_for_none, shows_several, speaks_of_gpus
 from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_fine, is_no_count, matches_at, most, places
 
-NUMBER_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
-_SIGNS = "两二双三四五六七八"
-_UNITS = "一二三四五六七八九"
-_NUMERALS = {
-    **{  # 十六, 三十二
-        f"{tens}十{unit}": (_UNITS.find(tens) + 1 if tens else 1) * 10 + (_UNITS.find(unit) + 1 if unit else 0)
-        for tens in ("", *_UNITS[1:])
-        for unit in ("", *_UNITS)
-    },
-    **{word: number for number, word in enumerate(NUMBER_WORDS[:7], 2)},
-    **dict(zip(f"{_SIGNS}九", (2, 2, 2, *range(3, 10)), strict=True)),
-    **dict.fromkeys(("dual", "both", "два", "две", "двух"), 2),
-    "sixteen": 16,
-}
-WORD = rf"\b(?P<v>{'|'.join(NUMBER_WORDS)})[ -]"
-SIGN_NUMBER = (  # 八, 十六, 三十二; whole ones: not the end of 一百二十八, nor of 第二, the second
-    rf"(?P<v>[{_SIGNS}九十](?<![第几数百千零十{_SIGNS}一九].)(?:(?<![十两双])十)?(?:(?<=十)[{_UNITS}])?)"
-)
-FIGURES = r"\d{0,3}(?:,\d{3}){0,2}"  # behind the first one
 _GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|(?:graphics? |video )?cards?)"
 _MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
 _NAMED = rf"(?:{GPU_NAME}|\d0[5-9]0(?:D|(?i:\s?Ti))?)s?{AFTER}"
@@ -83,67 +66,6 @@ _IN_OTHER_SCRIPTS = (
     regex(r"gpu\s?(?:数量|卡数|个数|数)\s?[:：=为]\s?(?P<v>\d{1,4})"),
 )
 
-COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
-# Options and fields, and a value behind them; of `--gres=gpu:a100:8` with the type between.
-_VALUE = r"(?::[a-z]\w{0,30})?[\"'\]]{0,2}\s{0,8}[=:填]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
-_PER_NODE_OPTIONS = (
-    *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
-    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "num gpus  ", "npernode", 'gpu "num'),
-    *("gpu number:", "num of gpu's", "num of gpus:"),
-)
-_PER_NODE_OPTION = regex(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
-_OPTIONS = (
-    *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size"),
-    *(
-        "numgpus",
-        "num_devices",
-        "num_processes",
-        "gpu count",
-        "gpu_count",
-        "number of gpus:",
-        "tpu_cores=",
-        "-tp-size",
-        "-tp ",
-    ),
-)
-# But not the advice of Accelerate's errors, the demand of a Ray actor, the origin of a checkpoint, or a degree of 1.
-_OPTION = regex(
-    r"(?<!specifying `--)(?<!target)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )(?<!saved with )(?<!saved with dp )"
-    rf"(?!(?:tensor.parallel.size|-tp(?:-size)?)[\"' ]?\s{{0,3}}[=:]?\s{{0,3}}1\b)"
-    rf"(?:{'|'.join(_OPTIONS)}){_VALUE}(?!\s?(?:!=|[*x×]\s?\d))"
-)
-# One side of a server whose prefill and decoding are apart
-_SIDE_BEFORE = regex(r"\b(?:prefill|decod(?:e|ing))(?: (?:pods?|nodes?|workers?|instances?))?:? ?[`(]?-{0,2}\Z")
-_SIDE_BEFORE_CHARS = 30  # at most
-_GPUS_OPTION = regex(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
-    rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
-    r"(?![\w.:]|[,-]\d|\s?[x×*]\s?\d|\s?gb)"
-)
-_GPUS_OPTION_BEFORE = regex(r"(?:\A|[^\w.])(?:n_?)?\Z")
-_NO_GPUS = regex(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
-_DEVICES = regex(r"(?<!\w)devices[\"']?\s?[=:]\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
-_NCCL_TESTS_STARTS = (
-    *("all_reduce_perf", "all_gather_perf", "alltoall_perf", "broadcast_perf", "reduce_perf", "reduce_scatter_perf"),
-    *("sendrecv_perf", "scatter_perf", "gather_perf", "hypercube_perf"),
-)
-_NCCL_TESTS = regex(rf"[a-z_]{{8,20}}{COMMAND}\s(?:-g|--ngpus)\s?(?P<v>\d{{1,3}})\b")
-_DEVICE_LIST = regex(
-    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus?[= ]|--devices?[= ][\"']?"
-    r"|device_ids\s?=\s?\[|--include[= ][\"']?[\w.-]{1,60}:)"
-    r"(?P<list>\d{1,2}(?:,\s?\d{1,2}){1,31}|(?<=--gpu )0(?:\s\d{1,2}){1,31})(?![\w.])"
-)
-MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
-_HOST = r"(?:[\w.-]{1,60}|<[^<>\n]{1,40}>):\d{1,3}"
-MPI_HOSTS = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-H|--hosts?)\s(?P<hosts>{_HOST}(?:,{_HOST}){{0,127}})")
-_MPI_PROCESSES = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
-# For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
-_OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
-# Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
-_DEGREES = regex(r"(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)[ =]\s?(?P<v>\d{1,4})\b")
-_COMMANDS_END = regex(r"(?<!\\)\n")
-_DIST_TRAIN = regex(r"dist_(?:train|test)\.sh(?:\s\S{1,200}){1,2}?\s(?P<v>\d{1,2})(?![\w.])")  # of OpenMMLab
-_DEEPSPEED_GPUS = regex(r"deepspeed\s[^\n]{0,80}?--num_gpus[= ](?P<v>\d{1,3})\b")
-
 # "8 GPUs each", "8 GPUs per node", "8-GPU nodes"; before: "each with 8", "nodes x 8", 每台8.
 _PER_NODE_BEHIND = regex(
     r"(?:[ -](?:GPUs?|cards?|SXM\d?|PCIe|NVL|HBM\de?|\d{2,3}\s?GB?)){0,3},?"
@@ -171,32 +93,34 @@ _SINGLE_GPU = regex(
     r"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
     rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
 )
-_SEVERAL_SAID = regex(r"(?<![\w-])gpus\b(?!\s?[=:])|multi(?:[- ]?|ple )gpu|more than one gpu|several (?:gpu|card)s")
-_ONE_VISIBLE = regex(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\d])")
+_SEVERAL_MEANT = r"multi(?:[- ]?|ple )gpu|more than one gpu|several (?:gpu|card)s"
+_SEVERAL_SAID = regex(rf"(?<![\w-])gpus\b(?!\s?[=:])|{_SEVERAL_MEANT}")
+_JOB_OF_SEVERAL = regex(_SEVERAL_MEANT)
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
-    *(
-        "dist_t",
-        "gpu",
-        "npu",
-        "hpu",
-        "card",
-        "nproc",
-        "-tp",
-        "tensor",
-        *_OPTIONS,
-        "device",
-        "--include",
-        *MPI_LAUNCHERS,
-    ),
+    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", "device", "--include", "dist_t"),
+    *OPTIONS,
+    *MPI_LAUNCHERS,
 )
 
 
-def count_gpus(
-    passage: Passage, *, names_gpu: bool, on_gpus: bool | None
-) -> tuple[tuple[int, int] | None, tuple[int, int] | None, bool]:
-    """The most GPUs that a text mentions, in all and on one node, each with its place; None without a number. And
-    whether its options ask for fewer than its words count: on one node of several, or of a larger machine.
+class GpuCounts(NamedTuple):
+    """The most GPUs that a text counts, each number with its place; None without a number.
+
+    Attributes:
+        fewer: The most that options ask for, if fewer than its words count: on one node of several, or of a larger
+            machine. 0: of several GPUs each process has one, or each of several nodes.
+        is_part: The total is a part of the machine's GPUs, as in "4 of the 8 GPUs".
+    """
+
+    total: tuple[int, int] | None
+    per_node: tuple[int, int] | None
+    fewer: tuple[int, int] | None = None
+    is_part: bool = False
+
+
+def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> GpuCounts:
+    """Count the GPUs of a text.
 
     Args:
         names_gpu: Whether it may hold the name of one.
@@ -206,9 +130,9 @@ def count_gpus(
     per_node: Counts = []
     total: Counts = []
     working: Counts = []
-    fewer = False
+    fewer = None
     for each in EACH_WITH.finditer(words) if " each" in words else ():
-        if on_gpus or (on_gpus is None and _OF_GPUS.search(words)):
+        if on_gpus or (on_gpus is None and speaks_of_gpus(words)):
             per_node.append((by := number_in(each["by"]), each.start("by")))
             total.append((number_of(each) * by, each.start()))
     if names_gpu or any_of(_COUNT_WORDS, words) or CARD_NUMBER.search(words):
@@ -216,7 +140,7 @@ def count_gpus(
         for match in (*GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
             start = match.start("v")
             if part := _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start):
-                return (int(part["part"]), start), None, False  # of the machine's eight the job has four
+                return GpuCounts((int(part["part"]), start), None, is_part=True)
             if not _counts_nodes(text, match) and not is_no_count(text, start):
                 number, by = number_of(match), match.groupdict().get("by")
                 if is_fine(words, start, match.end()):
@@ -226,42 +150,13 @@ def count_gpus(
                 counts.append((int(by) if by else number, start))
                 total += [(number * int(by), start)] if by else []
         said = most(total, 100_000)
-        started = numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS)
-        started += numbers_at(_DIST_TRAIN, words, ("dist_t",))
-        started += numbers_at(_DEVICES, words, ("devices",)) + numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
-        listed = matches_at(
-            _DEVICE_LIST,
-            words,
-            places(("visible_devices", "gpus=", "gpus =", "--gpu", "--device", "device_ids", "--include"), words),
-        )
-        lists = [(re.findall(r"\d+", match["list"]), match.start()) for match in listed]
-        started += [(len(devices), place) for devices, place in lists]
-        per_node += started
-        elastic = "--max-np" in words  # their number changes
-        processes = [] if elastic else numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
-        times = max([number for number, _ in processes], default=1)
-        options = [
-            (number, place)
-            for number, place in numbers_at(_OPTION, words, _OPTIONS)
-            if not _SIDE_BEFORE.search(words, max(0, place - _SIDE_BEFORE_CHARS), place)
-        ]
-        options += [(n * times, place) for n, place in numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)]
-        options += _grids(words)
-        if visible := {device for devices, _ in lists for device in devices}:
-            options = [one for one in options if one[0] <= len(visible)]
-        asked = most([*started, *options], 100_000)
-        fewer = asked is not None and (asked[0] < said[0] if said else asked[0] == 1 and _is_one_of_several(words))
-        if processes and (on_gpus or (on_gpus is None and _OF_GPUS.search(words))):
-            total += processes
-            hosts = [*matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
-            slots = {int(host.rpartition(":")[2]) for match in hosts for host in match["hosts"].split(",")}
-            per_node += [(slots.pop(), hosts[0].start())] if len(slots) == 1 else []
-        total += options
-        total += [
-            (number_of(match), match.start())
-            for match in matches_at(_GPUS_OPTION, words, places(("gpus",), words))
-            if _GPUS_OPTION_BEFORE.search(words, max(0, match.start() - 3), match.start())
-        ]
+        asked = asked_gpus(passage, on_gpus=on_gpus)
+        if asked.most and said and asked.most[0] < said[0]:
+            fewer = asked.most
+        elif asked.most and not said and asked.most[0] == 1 and (shows_several(words) or _SEVERAL_SAID.search(words)):
+            fewer = 0, asked.most[1]
+        per_node += asked.per_node
+        total += asked.total
     if not text.isascii():
         for pattern in _IN_OTHER_SCRIPTS:
             for match in pattern.finditer(words):
@@ -272,54 +167,21 @@ def count_gpus(
         single = first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
         if single and (_PER_NODE_BEHIND.match(words, single.end()) or _ONE_NODE_BEHIND.match(words, single.end())):
             # "single-GPU nodes" are several
-            return None, (1, single.start()), _ONE_NODE_BEHIND.match(words, single.end()) is None
-        none = first_at(_NO_GPUS, words, places(("gpus",), words))
-        return ((0, none.start()) if none else None), None, False
-    return most(total or ([] if per_node else working), 100_000), most(per_node, 100), fewer
+            several = _ONE_NODE_BEHIND.match(words, single.end()) is None
+            return GpuCounts(None, (1, single.start()), (0, single.start()) if several else None)
+        none = asks_for_none(words)
+        return GpuCounts(None if none is None else (0, none), None)
+    return GpuCounts(most(total or ([] if per_node else working), 100_000), most(per_node, 100), fewer)
 
 
-def _is_one_of_several(words: str) -> bool:
-    """Whether a text with processes of one GPU each has several of them, perhaps one after the other."""
-    return len(set(_ONE_VISIBLE.findall(words))) > 1 or several_said(words)
-
-
-def several_said(words: str) -> bool:
-    """Whether a folded text speaks of several GPUs, perhaps without their number."""
-    return _SEVERAL_SAID.search(words) is not None
+def several_meant(words: str) -> bool:
+    """Whether a folded text is about a job on several GPUs, perhaps without their number."""
+    return _JOB_OF_SEVERAL.search(words) is not None
 
 
 def counts_gpus(text: str) -> bool:
     """Whether a text states GPUs in words, as "on 2 GPUs"."""
     return _GPUS.search(text) is not None or GPUS_BY.search(text) is not None
-
-
-def numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> Counts:
-    """The numbers of the matches that begin with some words."""
-    begins = places(starts, text)
-    return [(number_of(match), match.start()) for match in matches_at(pattern, text, begins)] if begins else []
-
-
-def number_of(match: re.Match[str]) -> int:
-    """The value of the group `v`, in figures or in words."""
-    return number_in(match["v"].lower())
-
-
-def number_in(said: str) -> int:
-    """The value of a number in figures, or in words in lower case."""
-    return _NUMERALS[said] if said in _NUMERALS else int(said.replace(",", ""))
-
-
-def _grids(words: str) -> Counts:
-    """The product of the degrees of parallelism in each command that has several."""
-    found: list[tuple[dict[str, int], int]] = []
-    end = -1
-    for match in matches_at(_DEGREES, words, places(("tensor", "-tp", "pipeline", "-pp", "data"), words)):
-        if match.start() > end:
-            end = behind.start() if (behind := _COMMANDS_END.search(words, match.end())) else len(words)
-            found.append(({}, match.start()))
-        if match["kind"][0] != "d" or "enable-dp-attention" not in words:
-            found[-1][0][match["kind"].strip("-")[0]] = number_of(match)
-    return [(prod(degrees.values()), place) for degrees, place in found if len(degrees) > 1]
 
 
 def _times(text: str) -> Iterator[re.Match[str]]:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from distriage.base.texts import regex
-from distriage.facts.counts import count_gpus, counts_gpus, several_said
+from distriage.facts.counts import count_gpus, counts_gpus, several_meant
 from distriage.facts.frameworks import (
     branches,
     framework_of,
@@ -226,7 +226,7 @@ def _counted(
     text: Passage, nodes: tuple[int, int] | None, *, names_gpu: bool, on_gpus: bool | None
 ) -> dict[str, tuple[int, Source]]:
     """`gpu_count` and `gpus_per_node`."""
-    total, per_node, fewer = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
+    total, per_node, fewer, is_part = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
     counts = {**_placed("gpu_count", total, text), **_placed("gpus_per_node", per_node, text)}
     times = nodes[0] if nodes else 1
     # Of several without a number, the sum is not known
@@ -235,12 +235,19 @@ def _counted(
     )
     if per_node and not several and (total is None or per_node[0] * times > total[0]):
         counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))
-    if total and not per_node and (nodes[0] == 1 if nodes else not several and are_on_a_machine(text.words, total[0])):
+    if (
+        total
+        and not per_node
+        and not is_part
+        and (nodes[0] == 1 if nodes else not several and are_on_a_machine(text.words, total[0]))
+    ):
         counts["gpus_per_node"] = counts["gpu_count"]
     if (fewer and times == 1 and not several) or 0 < counts.get("gpu_count", (0,))[0] < times:
         counts.pop("gpu_count", None)
+        if fewer and fewer[0] and times == 1 and not several:
+            counts["gpu_count"] = (fewer[0], text.source(fewer[1]))
     listed = listed_gpus(text)
-    if listed and not (listed[0] == 1 and several_said(text.words)):  # a job may use only some of them
+    if listed and not (listed[0] == 1 and several_meant(text.words)):  # a job may use only some of them
         source = text.source(listed[1])
         counts.setdefault("gpus_per_node", (listed[0], source))
         if not total and not per_node and not several:

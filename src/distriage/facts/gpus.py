@@ -37,25 +37,8 @@ _HUNDREDS = (
 )
 _HUNDRED = regex(r"00(?:(?<=[ahvpb][1238]00)|(?<=a[26]00)0|(?<=[67][89]00)|(?<=r9700))")
 _STARTS = (
-    *(
-        "l40",
-        "titan",
-        "ascend",
-        "rtx",
-        "gtx",
-        "tpu",
-        "910",
-        "t4",
-        "l4",
-        "a10",
-        "a30",
-        "a40",
-        "p40",
-        "m40",
-        "k80",
-        "k-80",
-    ),
-    *("gb10", "9070", "h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
+    *("l40", "titan", "ascend", "rtx", "gtx", "tpu", "910", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
+    *("k-80", "gb10", "9070", "h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
     *("mx1", "mx2", "mx3", "mx4", "mx5"),
     *("a45", "a50", "a55", "mi1", "mi2", "mi3", "radeon", "rx ", "vega ", "gaudi", "trainium", "max 1"),
     *("apple m", "m1 ", "m2 ", "m3 ", "m4 ", "m5 "),
@@ -94,6 +77,8 @@ _MOST_LISTED = 64
 # Rows of `nvidia-smi` and Lightning's listing: a card each.
 _SMI_ROW = regex(r"\n[│ ]{0,3}\| {1,4}(\d{1,2}) {1,3}[A-Za-z][^|\n]{3,40}\b(?:On|Off) {1,3}\|")
 _CARDS_OF_LIGHTNING = regex(r"gpu:[^\S\n]*\n((?:\s{0,40}[-*]? ?[a-z][^:\n]{2,60}\n){1,64})[\s*-]{0,40}available:")
+# The count in the listing of LLaMA-Factory, or in one's own
+_LISTED_NUMBER = regex(r"(?:gpu number|num(?:ber)? of gpu's?) ?: ?(\d{1,3})\b")
 _MOST_CARDS = 1000
 _TPU = (
     "colab tpu",
@@ -150,6 +135,8 @@ def listed_gpus(passage: Passage) -> tuple[int, int] | None:
         counts.append((len({row[1] for row in rows}), rows[0].start()))
     if listing := first_at(_CARDS_OF_LIGHTNING, words, places(("gpu:",), words)):
         counts.append((sum(bool(line.strip()) for line in listing[1].split("\n")), listing.start()))
+    if number := first_at(_LISTED_NUMBER, words, places(("gpu number", "num of gpu", "number of gpu'"), words)):
+        counts.append((int(number[1]), number.start()))
     return max([count for count in counts if 0 < count[0] <= _MOST_CARDS], default=None)
 
 

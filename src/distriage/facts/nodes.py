@@ -8,20 +8,10 @@ from __future__ import annotations
 import re
 
 from distriage.base.texts import regex
-from distriage.facts.counts import (
-    EACH_WITH,
-    FIGURES,
-    GPUS_BY,
-    MPI_HOSTS,
-    MPI_LAUNCHERS,
-    NUMBER_WORDS,
-    SIGN_NUMBER,
-    WORD,
-    number_in,
-    number_of,
-    numbers_at,
-)
+from distriage.facts.counts import EACH_WITH, GPUS_BY
 from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
+from distriage.facts.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of, numbers_at
+from distriage.facts.options import MPI_HOSTS, MPI_LAUNCHERS
 from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_fine, is_no_count, matches_at, most, places
 
 # "2 compute nodes", "16 A800 nodes", "3 GPU worker nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and

@@ -10,8 +10,8 @@ from distriage.facts.scanning import Passage, any_of, before_on_line, first_at, 
 
 _NAMED = regex(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
-    r"|Red Hat Enterprise Linux|RHEL|Rocky(?: Linux|(?= \d))|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux"
-    r"|Scientific Linux|Linux Mint|Pop!?[ _]?OS"
+    r"|Red Hat Enterprise Linux|RHEL|Rocky(?: Linux|(?= \d))|Alibaba Cloud Linux|SUSE|SLES"
+    r"|Fedora|Arch Linux|Amazon Linux|Scientific Linux|Linux Mint|Pop!?[ _]?OS"
     r"|mac ?OS(?: ?X)?|(?-i:OS ?X|osx(?= v?\d))\b:?"
     # "sliding windows" is not a system
     r"|windows subsystem for linux|(?-i:W)indows(?!\s?/\s?(?:linux|mac))"
