@@ -12,7 +12,14 @@ from functools import partial
 from typing import Any, TypeVar
 
 from distriage.base.texts import regex
-from distriage.facts.counts import count_gpus, counts_gpus, several_meant
+from distriage.facts.counting.counts import count_gpus, counts_gpus, several_meant
+from distriage.facts.counting.nodes import (
+    are_on_a_machine,
+    count_nodes,
+    is_each,
+    printed_counts,
+    speaks_of_several_nodes,
+)
 from distriage.facts.frameworks import (
     branches,
     framework_of,
@@ -21,7 +28,6 @@ from distriage.facts.frameworks import (
     versions_of_framework,
 )
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
-from distriage.facts.nodes import are_on_a_machine, count_nodes, is_each, printed_counts, speaks_of_several_nodes
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
 from distriage.facts.passages import own_lists, passages, with_commands
 from distriage.facts.projects import PYTORCH, Tracker, projects

@@ -46,7 +46,9 @@ _STARTS = (
 _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|NVL|\d{2,3}\s?GB))*"
 _BEFORE = r"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))"
 _BEHIND = rf"(?:s?{AFTER}|(?=[xX]\d))"
-_GPU = regex(rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|(?:(?<=[Tt]esla[ -])|(?<=(?i:gpu): ))[kmpt]\d{{1,3}}){_MEMORY}){_BEHIND}")
+_GPU = regex(
+    rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|(?:(?<=[Tt]esla[ -])|(?<=[Gg]pu: )|(?<=GPU: ))[kmpt]\d{{1,3}}){_MEMORY}){_BEHIND}"
+)
 _LESSER = regex(rf"{_BEFORE}(?P<v>{_LESSER_NAME}{_MEMORY}){_BEHIND}")
 # A bare number is a step, a line or a page, unless a count or a word beside it makes it a card.
 CARD_NUMBER = regex(r"[1-5](?<!\d.)0[5-9]0")
@@ -78,7 +80,7 @@ _MOST_LISTED = 64
 _SMI_ROW = regex(r"\n[│ ]{0,3}\| {1,4}(\d{1,2}) {1,3}[A-Za-z][^|\n]{3,40}\b(?:On|Off) {1,3}\|")
 _CARDS_OF_LIGHTNING = regex(r"gpu:[^\S\n]*\n((?:\s{0,40}[-*]? ?[a-z][^:\n]{2,60}\n){1,64})[\s*-]{0,40}available:")
 # The count in the listing of LLaMA-Factory, or in one's own
-_LISTED_NUMBER = regex(r"(?:gpu number|num(?:ber)? of gpu's?) ?: ?(\d{1,3})\b")
+_LISTED_NUMBER = regex(r"(?:\A|\n[ >*-]{0,8})(?:gpu number|num(?:ber)? of gpu's?) ?: ?(\d{1,3})\b")
 _MOST_CARDS = 1000
 _TPU = (
     "colab tpu",
@@ -86,6 +88,7 @@ _TPU = (
     *(f"tpu_cores={cores}" for cores in (1, 8)),
     *(f" {cores} tpu cores" for cores in (1, 8)),
 )
+_TPU_PODS = ("v2-", "v3-", "v4-", "v5e-", "v5p-", "v6e-")
 _TPU_POD = regex(r"(?<![\w.-])v[2-6][ep]?-(?:8|16|32|64|128|256|512|1024|2048)(?![\w.-])")
 _LETTERS = regex("(?<!K[24]0)[A-Za-z]+")
 _NOT_IN_CAPITALS = {
@@ -116,7 +119,7 @@ def gpu_model(passage: Passage, named: Sequence[int]) -> tuple[str, int] | None:
     if found is None and (field := first_at(_FIELD, text, places(("gpu model",), words))):
         found = field["v"].strip(), field.start("v")
     if found is None and "tpu" in words:
-        if pod := _TPU_POD.search(words):
+        if pod := first_at(_TPU_POD, words, places(_TPU_PODS, words)):
             found = f"TPU {pod[0]}", pod.start()
         elif tpu := places(_TPU, words):
             found = "TPU", tpu[0]
@@ -135,7 +138,7 @@ def listed_gpus(passage: Passage) -> tuple[int, int] | None:
         counts.append((len({row[1] for row in rows}), rows[0].start()))
     if listing := first_at(_CARDS_OF_LIGHTNING, words, places(("gpu:",), words)):
         counts.append((sum(bool(line.strip()) for line in listing[1].split("\n")), listing.start()))
-    if number := first_at(_LISTED_NUMBER, words, places(("gpu number", "num of gpu", "number of gpu'"), words)):
+    if ("gpu number" in words or " of gpu'" in words) and (number := _LISTED_NUMBER.search(words)):
         counts.append((int(number[1]), number.start()))
     return max([count for count in counts if 0 < count[0] <= _MOST_CARDS], default=None)
 

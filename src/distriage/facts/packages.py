@@ -52,7 +52,9 @@ _CUDA_TEXT = (
 )
 _CUDA = regex(_CUDA_TEXT, re.I)
 _CUDA_IN_LIST = regex(rf"{_CUDA_TEXT}(?=\s?(?:[,;()|\n]|\Z))", re.I)  # not "CUDA 12.1 on the old machine"
-_CUDA_TAG = regex(r"(?<![A-Za-z0-9.])cu(?P<tag>\d{3})(?:mkl)?\b|(?<=-)cu(?P<digits>[789]\d)\b", re.I)
+_CUDA_TAG = regex(
+    r"(?:(?<=[+/_:(,，、-])|(?<=with )|(?<=[+\d] ))cu(?P<tag>\d{3})(?:mkl)?\b|(?<=-)cu(?P<digits>[789]\d)\b", re.I
+)
 # Without a point: "CUDA 9", "CUDA/cuDNN version: 10"; not "CUDA 8 GPUs". The first release read so is 7, the last 13.
 _CUDA_SERIES = regex(
     rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ -]{{0,4}}(?P<v>(?:[789]|1[0-3])(?:\.x)?)"

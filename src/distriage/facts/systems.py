@@ -38,7 +38,7 @@ _NOT_STATED_CHARS = 24  # at most
 # There it works: another system is the report's.
 _WORKS_BEFORE = regex(
     r"(?<!not )(?<!n't )\b(?:successfully|works?|worked|fine)\b(?![^\n.;]{0,100}\b(?:but|not|fails?)\b)"
-    r"[^\n.;]{0,100}\Z|(?:n't|not|never|no) (?:have|see|get|happen|occur|reproduce|problem|issue)s?\b[^\n.;]{0,40}"
+    r"[^\n.;]{0,100}\Z|(?:n't|not|never|no) (?:have|see|get|happen|occur|reproduce|problem|issue)s?\b[^\n.;,]{0,40}"
     r" on (?:an? |my |the )?\Z",
     re.I,
 )
@@ -73,6 +73,7 @@ _ELSEWHERE = regex(r"[^\n]{0,60}\b(?:running|run|ran) (?:in|on) (?:google )?cola
 _NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})
 _BEFORE = frozenset({"", "Host", "Host Machine", "My", "Server"})  # of a line's label
 _MOST_WORDS = 6  # of a name; more are prose
+_V = regex(r" v(?=\d)")
 _WINDOWS = regex(r"\AWin ?(?=\d|\Z)", re.I)
 _APPLE = regex(r"\A(?:OS ?X|Darwin(?![ -]?\d)|Mac(?= ?\d|\Z))\b:?", re.I)
 # "A MAC address" is not a system, and its own system is not the report's.
@@ -80,7 +81,7 @@ _A_MAC = regex(r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:
 # An item of the reporter's own list, Python's own words and its banner, `uname -a`.
 _KERNEL = regex(
     r"(?:(?<=[,;/] )|(?<=\n)|(?<= is )|(?<=\bon a )|(?<=\bon )(?=linux\n))"
-    r"(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z| (?:container|machine|server|box|\d\.\d)\b)"
+    r"(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z| (?:container|machine|server|box)\b| \d\.\d)"
     r"|(?<=\()(?P<aside>linux)(?=\))"
     r"|platform(?:\s{0,9}:\s?| {3,30})(?P<platform>linux|darwin-[\d.]{3,12})"
     r"|\] on (?P<banner>linux)\b|(?P<uname>linux) (?:[\w.-]{1,60} )?\d\.\d{1,2}\.\S{1,60} #\d"
@@ -157,7 +158,7 @@ def _works(text: str, start: int, end: int) -> bool:
 
 
 def _written(name: str) -> str:
-    name = _WINDOWS.sub("Windows ", _APPLE.sub("macOS", " ".join(name.split()))).rstrip()
+    name = _WINDOWS.sub("Windows ", _APPLE.sub("macOS", " ".join(_V.sub(" ", name).split()))).rstrip()
     if name.lower().startswith("windows subsystem"):
         return "WSL"
     return name.capitalize() if name.startswith(("ubuntu", "debian", "windows", "fedora")) else name

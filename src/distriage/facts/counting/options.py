@@ -7,8 +7,8 @@ from math import prod
 from typing import NamedTuple
 
 from distriage.base.texts import regex
+from distriage.facts.counting.numerals import number_of, numbers_at
 from distriage.facts.gpus import GPU_NUMBER
-from distriage.facts.numerals import number_of, numbers_at
 from distriage.facts.scanning import Counts, Passage, first_at, matches_at, most, places
 
 COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
@@ -16,7 +16,7 @@ COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end i
 _VALUE = r"(?::[a-z]\w{0,30})?[\"'\]]{0,2}\s{0,8}[=:填]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
 _PER_NODE_OPTIONS = (
     *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
-    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "num gpus  ", "npernode", 'gpu "num'),
+    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "num gpus  ", 'gpu "num'),
 )
 _PER_NODE_OPTION = regex(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
 OPTIONS = (
@@ -36,7 +36,7 @@ _SIDE_BEFORE = regex(r"\b(?:prefill|decod(?:e|ing))(?: (?:pods?|nodes?|workers?|
 _SIDE_BEFORE_CHARS = 30  # at most
 _GPUS_OPTION = regex(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
     rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
-    r"(?![\w.:]|[,-]\d|\s?[x×*]\s?\d|\s?gb)"
+    r"(?![\w.:]|[,-]\d|\s?[x×*]\s?\d|\s?(?:gb|m?s|sec|min)\b)"
 )
 _GPUS_OPTION_BEFORE = regex(r"(?:\A|[^\w.])(?:n_?)?\Z")
 _NO_GPUS = regex(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
@@ -55,12 +55,15 @@ MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
 _HOST = r"(?:[\w.-]{1,60}|<[^<>\n]{1,40}>):\d{1,3}"
 MPI_HOSTS = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-H|--hosts?)\s(?P<hosts>{_HOST}(?:,{_HOST}){{0,127}})")
 _MPI_PROCESSES = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
+_MPI_PER_NODE = regex(r"npernode[ =](?P<v>\d{1,3})\b")
 # For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
 _OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
 # Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
 _DEGREES = regex(r"(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)[ =]\s?(?P<v>\d{1,4})\b")
 _COMMANDS_END = regex(r"(?<!\\)\n")
-_DIST_TRAIN = regex(r"dist_(?:train|test)\.sh(?:\s\S{1,200}){1,2}?\s(?P<v>\d{1,2})(?![\w.])")  # of OpenMMLab
+_DIST_TRAIN = regex(
+    r"dist_(?:train|test)\.sh\s[^\s./$]{0,99}[./$]\S{0,200}\s(?:\S{1,200}\s)?(?P<v>\d{1,2})(?![\w.])"
+)  # of OpenMMLab
 _DEEPSPEED_GPUS = regex(r"deepspeed\s[^\n]{0,80}?--num_gpus[= ](?P<v>\d{1,3})\b")
 
 _DEVICE_LIST_STARTS = ("visible_devices", "gpus=", "gpus =", "--gpu", "--device", "device_ids", "--include")
@@ -103,8 +106,10 @@ def asked_gpus(passage: Passage, *, on_gpus: bool | None) -> AskedGpus:
     total += _grids(words)
     if visible := {device for devices, _ in lists for device in devices}:
         total = [one for one in total if one[0] <= len(visible)]
-    largest = most([*per_node, *total], 100_000)
+    # MPI's processes each have as many as the options of one ask for.
+    largest = most([*per_node, *total], 100_000) if times == 1 else None
     if processes and (on_gpus or (on_gpus is None and speaks_of_gpus(words))):
+        per_node += numbers_at(_MPI_PER_NODE, words, ("npernode",))
         total += processes
         hosts = [*matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
         slots = {int(host.rpartition(":")[2]) for match in hosts for host in match["hosts"].split(",")}

@@ -7,9 +7,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from distriage.base.texts import regex
+from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
+from distriage.facts.counting.options import (
+    MPI_LAUNCHERS,
+    OPTIONS,
+    asked_gpus,
+    asks_for_none,
+    shows_several,
+    speaks_of_gpus,
+)
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
-from distriage.facts.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
-from distriage.facts.options import MPI_LAUNCHERS, OPTIONS, asked_gpus, asks_for_none, shows_several, speaks_of_gpus
 from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_fine, is_no_count, matches_at, most, places
 
 _GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|(?:graphics? |video )?cards?)"
@@ -23,13 +30,13 @@ GPUS_BY = regex(  # 8x A100, 2x8 H100
     rf"(?i:{_MAKER}|\d{{2,3}}\s?GB\s){{0,2}}(?:{_NAMED}|(?i:{_GPU}){AFTER}|RTX|GTX|TITAN)"
 )
 _GPUS = regex(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Llama-3 GPU", "1-4 GPUs", "A800 80 GPU cards"
-    r"(?P<v>[1-9](?<![A-Za-z0-9_.*/]\d)(?<![A-Za-z0-9]-\d)(?<![A-Za-z0-9]:\d)(?<!Vega\s\d)(?!(?<=[AHVahv]\d00\s\d)[024]\s)"
+    r"(?P<v>[1-9](?<![A-Za-z0-9_.*]\d)(?<![A-Za-z0-9]-\d)(?<!\d/\d)(?<![A-Za-z0-9]:\d)(?<!Vega\s\d)(?!(?<=[AHVahv]\d00\s\d)[024]\s)"
     rf"{FIGURES})(?<!{GPU_NUMBER})(?<!20[12]\d)(?=[ -]?[A-Za-z\d卡-])"
     rf"(?:[ -]?(?i:{_MAKER}|(?:rtx|gtx|[abhv]\d00|\d0[5-9]0|a6000|logical|physical|-)\s){{0,3}}(?i:\d{{2,3}}\s?GB\s)?"
     rf"(?:(?i:{_GPU})|{_CARD_SIGN}){AFTER}(?!=)| (?=[A-Za-z])(?i:{_MAKER}){{0,2}}(?:{_NAMED}|RTX|GTX))"
 )
 _PART_BEFORE = regex(
-    r"\b(?:on|with|using|uses?|only|over|takes?|to|choose|select) (?P<part>\d{1,3}) (?:gpus? )?(?:to use )?\(?"
+    r"\b(?:on|with|using|uses?|only|over|takes?|to|choose|chose|select) (?P<part>\d{1,3}) (?:gpus? )?(?:to use )?\(?"
     r"(?:(?:out )?of|among) (?:the |our |my |its )?\Z"
 )  # 4 of 8 GPUs
 _PART_BEFORE_CHARS = 40  # at most
@@ -71,7 +78,7 @@ _PER_NODE_BEHIND = regex(
     r"(?:[ -](?:GPUs?|cards?|SXM\d?|PCIe|NVL|HBM\de?|\d{2,3}\s?GB?)){0,3},?"
     r"(?:\s(?:each\b(?!\s(?:with|ha))|(?:per|(?:on|in) (?:each|every|a)(?: of (?:the )?\w{1,8})?|an?)"
     r"\s(?:node|machine|server|host)s?\b)"
-    r"|\s?/\s?(?:node|machine|server|host|节点|台|机)|[ -](?:node|machine|server)s?\b|\s?(?:机器|服务器)"
+    r"|\s?/\s?(?:node|machine|server|host|节点|台|机)|[ -](?:node|machine|server)s?\b(?! learning)|\s?(?:机器|服务器)"
     r"|\s?[x×*]\s?\d{1,3}\s?(?:nodes|machines|台|机|节点))",
     re.I,
 )
@@ -87,7 +94,7 @@ _ONE_NODE_BEHIND = regex(
     r"(?: \([^()\n]{1,20}\))?[ -](?!per |each |every )(?:(?:compute|cloud|worker|linux|windows) )?"
     r"(?:node|machine|server|system|instance)\b"
 )
-_MOST_ON_A_NODE = 16  # more are those of a cluster
+MOST_ON_A_NODE = 16  # more are those of a cluster
 _SINGLE_GPU = regex(
     r"单[卡张]|(?<!least )(?<!than )(?<!not fit )(?<!n't fit )(?<!fit on )(?<!fit in )(?<!fit into )"
     r"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
@@ -206,4 +213,4 @@ def _is_per_node(text: str, match: re.Match[str]) -> bool:
     # "4 nodes with 8 GPUs" have 8 each, "4 nodes with 32 GPUs" have 32.
     number = number_of(match)
     each = before and not (before["with"] and number > 8)
-    return number <= _MOST_ON_A_NODE and bool(each or _PER_NODE_BEHIND.match(text, match.end()))
+    return number <= MOST_ON_A_NODE and bool(each or _PER_NODE_BEHIND.match(text, match.end()))

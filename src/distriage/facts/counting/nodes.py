@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 
 from distriage.base.texts import regex
-from distriage.facts.counts import EACH_WITH, GPUS_BY
+from distriage.facts.counting.counts import EACH_WITH, GPUS_BY, MOST_ON_A_NODE
+from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of, numbers_at
+from distriage.facts.counting.options import MPI_HOSTS, MPI_LAUNCHERS
 from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
-from distriage.facts.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of, numbers_at
-from distriage.facts.options import MPI_HOSTS, MPI_LAUNCHERS
 from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_fine, is_no_count, matches_at, most, places
 
 # "2 compute nodes", "16 A800 nodes", "3 GPU worker nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and
@@ -119,8 +119,9 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
     for match in GPUS_BY.finditer(text):  # 2x8 H100; a batch of 2 x 8 GPUs is on one node
         if match["by"] and several and "\n" not in match[0] and not is_no_count(text, match.start()):
             counts.append((number_of(match), match.start()))
-    for pattern in (EACH_WITH, _INSTANCES_IN_WORDS):
-        counts += [(number_of(match), match.start()) for match in pattern.finditer(words)]
+    for pattern, word in ((EACH_WITH, " each"), (_INSTANCES_IN_WORDS, " instances")):
+        if word in words:
+            counts += [(number_of(match), match.start()) for match in pattern.finditer(words)]
     if "xlarge" in words or ".metal" in words:
         counts += numbers_at(_INSTANCES, words, _INSTANCE_STARTS)
     counts += [(number_of(match), match.start()) for match in matches_at(_SLURM_NODES, text, places(_SLURM, words))]
@@ -155,9 +156,9 @@ def speaks_of_several_nodes(words: str) -> bool:
 
 def are_on_a_machine(words: str, count: int) -> bool:
     """Whether a folded text speaks of a machine with this number of GPUs."""
-    return any(number_in(match["v"] or match["figures"]) == count for match in _ON_A_MACHINE.finditer(words)) or bool(
-        _A_MACHINE.search(words)
-    )
+    if 1 < count <= MOST_ON_A_NODE and _A_MACHINE.search(words):
+        return True
+    return any(number_in(match["v"] or match["figures"]) == count for match in _ON_A_MACHINE.finditer(words))
 
 
 def is_each(words: str, place: int) -> bool:
