@@ -145,11 +145,12 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         found |= _placed("gpu_model", None if model else gpu_model(output, gpu_places(output.words)), output)
         found |= counted
     found |= _placed("nodes", nodes, started)
-    if printed := printed_counts(output):
-        found.setdefault("nodes", (printed[0], output.source(printed[2])))
+    if launched := printed_counts(output):
+        printed_nodes, processes, place = launched
+        found.setdefault("nodes", (printed_nodes, output.source(place)))
         if not on_cpu:
-            found.setdefault("gpus_per_node", (printed[1], output.source(printed[2])))
-            found.setdefault("gpu_count", (printed[0] * printed[1], output.source(printed[2])))
+            found.setdefault("gpus_per_node", (processes, output.source(place)))
+            found.setdefault("gpu_count", (printed_nodes * processes, output.source(place)))
     found |= _placed("os", system_of(stated), stated) or _placed("os", windows_of_paths(output), output)
     found |= _placed("launcher", launcher_of(own), own) or _placed("launcher", launcher_of(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from distriage.base.texts import folded, regex
 from distriage.facts.scanning import Passage, any_of, passage
-from distriage.segments import Kind, Role, Segment, Segments
+from distriage.segments import Kind, Line, Role, Segment, Segments
 
 _OWN = (Kind.TITLE, Kind.FORM, Kind.PROSE, Kind.COMMAND, Kind.CONFIGURATION, Kind.SOURCE)
 _STATED = (*_OWN, Kind.LISTING)
@@ -27,7 +27,6 @@ _COMMAND = regex(
     r"(?!(?:\S{1,200}/)?(?:gcc|nvcc|cc|ld|ninja|cmake|pip3?|conda|usage) )(?:\S{1,200}/)?[A-Za-z][\w.-]{1,40}"
     r"(?: [\w./-]{1,200}){0,3}? --[A-Za-z][\w-]{1,40}[= ][^\n]{1,300}? --[A-Za-z]"
 )
-_COMMAND_SIGNS = (" --", "@", "#SBATCH", "#BSUB", "#PBS")
 
 
 def passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
@@ -41,15 +40,18 @@ def passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
 
 def with_commands(segments: Segments, stated: Passage) -> Passage:
     """`stated` with the commands in logs, where there are some."""
-    if not any_of(_COMMAND_SIGNS, "\n".join(one.text for one in segments.of(Kind.LOG))):
-        return stated
     kept = []
     found = False
     for one in segments.all:
-        commands = tuple(line for line in one.lines if _COMMAND.match(line.text)) if one.kind is Kind.LOG else ()
+        commands = tuple(filter(_is_command, one.lines)) if one.kind is Kind.LOG else ()
         kept.append(replace(one, kind=Kind.COMMAND, lines=commands) if commands else one)
         found = found or bool(commands)
     return passage(Segments(segments.title, tuple(kept)), *_STATED) if found else stated
+
+
+def _is_command(line: Line) -> bool:
+    text = line.text
+    return (" --" in text or text[:1] == "#" or "@" in text[:40]) and _COMMAND.match(text) is not None
 
 
 def _lists(log: Segment) -> bool:

@@ -140,8 +140,8 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
     fewer = None
     for each in EACH_WITH.finditer(words) if " each" in words else ():
         if on_gpus or (on_gpus is None and speaks_of_gpus(words)):
-            per_node.append((by := number_in(each["by"]), each.start("by")))
-            total.append((number_of(each) * by, each.start()))
+            per_node.append((number_in(each["by"]), each.start("by")))
+            total.append((number_of(each) * per_node[-1][0], each.start()))
     if names_gpu or any_of(_COUNT_WORDS, words) or CARD_NUMBER.search(words):
         in_words = matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))
         for match in (*GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
