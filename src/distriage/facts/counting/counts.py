@@ -54,14 +54,15 @@ _TIMES_BEHIND_CHARS = 10  # at most
 _TIMES_BEFORE = regex(rf" (?i:{_MAKER}){{0,2}}{_NAMED}")
 _IN_WORDS = regex(
     rf"{WORD}(?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}"
-    rf"(?:(?:[abhv]\d00|\d0[5-9]0|l40|mi\d{{3}}x?)s?(?:\sgpus)?|(?:amd\s)?gpus?|(?:graphics? |video )?cards?){AFTER}"
+    rf"(?:(?:[abhv]\d00|[hl][24]0|a[1345]0|[tl]4|k80|p100|\d0[5-9]0|mi\d{{3}}x?)s?(?! and [ahlpv]\d)(?:\sgpus)?"
+    rf"|(?:amd\s)?gpus?|(?:graphics? |video )?cards?){AFTER}"
     r"(?! ==)"  # rocm-smi's heading "==== Weight between two GPUs ===="
 )
 # Two workers with two L40 each, 4 workers with 8 ranks each
+_NUMBER = rf"[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}"
 EACH_WITH = regex(
-    rf"\b(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) (?:workers?|nodes|machines|servers|hosts|instances|vms)"
-    rf" (?:with|of|having) (?P<by>[1-9]\d?|{'|'.join(NUMBER_WORDS[:8])}) (?:(?!cpu|core)[a-z\d]{{2,8}} )?"
-    r"(?:gpus?|cards|ranks|processes|[abhvl]\d{2,3}s?) each\b"
+    rf"\b(?P<v>{_NUMBER}) (?:[a-z\d]{{2,12}} )?(?:workers?|nodes|machines|servers|hosts|vms) (?:with|of|having)"
+    rf" (?P<by>{_NUMBER}) (?:(?!cpu|core)[a-z\d]{{2,8}} )?(?:[ghn]pus?|cards|ranks|processes|[abhvl]\d{{2,3}}s?) each\b"
 )
 # Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
 _PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"

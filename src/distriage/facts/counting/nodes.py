@@ -96,6 +96,7 @@ _EACH = regex(
 _EACH_BEFORE = regex(r"(?:\b(?:each|every)\b[^\n.;,]{0,24}|每[个台机节点器服务有上是]{0,6}[：: ]?)\Z")
 _EACH_BEFORE_CHARS = 32  # at most
 _PRINTED = regex(r"nnodes=(\d{1,4}), num_local_procs=(\d{1,3})")  # by DeepSpeed's launcher
+_RANKS = regex(r"nranks (?P<v>\d{1,5}) cudadev")  # by NCCL, each with a card
 _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
 
 
@@ -173,3 +174,8 @@ def printed_counts(output: Passage) -> tuple[int, int, int] | None:
     """The nodes, and the processes on each, that DeepSpeed's launcher printed; and their place."""
     printed = _PRINTED.search(output.words)
     return (int(printed[1]), int(printed[2]), printed.start()) if printed else None
+
+
+def printed_ranks(output: Passage) -> tuple[int, int] | None:
+    """The most ranks that NCCL printed, and the place."""
+    return most(numbers_at(_RANKS, output.words, ("nranks",)), 100_000)
