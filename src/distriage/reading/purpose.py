@@ -14,8 +14,8 @@ from distriage.segments.roles import names_failure, quotes_exception, vocabulary
 # A reporter who says how to fix the code.
 _MENDS = regex(
     r"should (?:probably |gracefully |explicitly |also )?"
-    r"(?:fix|handle|skip|throw|raise|allow|state|check|pass on|be (?:removed|replaced|changed|renamed))(?![\w?])"
-    r"|(?:fix (?:is|would be|should be)|culprit is|root cause is)\b"
+    r"(?:fix|handle|skip|throw|raise|allow|state|check|pass on|be (?:removed|replaced|changed|renamed|corrected|able to fix)|not block)(?![\w?])"
+    r"|(?:fix (?:is|would be|should be)|culprin?t is|root cause is)\b"
     r"(?! (?:still |yet |much |very |highly |really )?"
     r"(?:not\b|un(?:known|clear|certain)|open\b|hard\b|great|nice|good|appreciated|welcome|helpful|needed)"
     r"|\s?[.,;?!]|\s?\Z)"
@@ -41,8 +41,15 @@ _FOUND = regex(
     r"| (?:fixed|gone)\b(?:(?<=error fixed)|(?<=error is fixed)|(?<=error is gone)|(?<=problem is gone))(?! in)"
     r"|i will work on (?:it|this|the)|will send a p(?:r\b|ull)"
     r"|figured (?:out )?the (?:source|cause|reason)"
-    r"|the (?:cause|reason)(?: of (?:the|this) [a-z]{3,10})? is (?!un|not|still)"
+    r"|the (?:cause|reason)(?: (?:of|for|behind) (?:(?:the|this) [a-z]{3,10}|this|it|that))? is (?!un|not|still)"
     r"|(?:package|wheel|release) (?:doesn't|does not|didn't) (?:include|contain|ship)"
+    r"|since (?:the )?(?:[\w-]{1,30} ){0,5}(?:change|pr|commit|pull request)\b \(?#?\w"
+    r"|(?:change|commit|pr) (?:that|which) (?:introduced|broke|caused|causes|breaks)\b"
+    r"|bisect(?:ed|ing)\b|narrowed (?:it|this|the \w{1,12}) (?:further )?down|commit by commit"
+    r"|would be enough to|around the \w{1,20} should do\b|following workaround"
+    r"|we (?:need to (?:modify|change|add|fix|handle)|should (?:accomplish|implement|delete|remove|add))\b"
+    r"|(?:i|we) traced (?:it|this)\b|what i think\b|around line \d|(?:can|could|may) be solved (?:by|using|with)\b"
+    r"|send (?:out )?a fix\b|found an? \w{1,12} error\b|by construction\b"
     r"|\.(?:py|cc|cu|cpp|h)[`)]{0,2},?\s?(?:line \d|#l\d|\(l(?:ine )?\d|:\d{2,5}(?![\d)]))"
     r"|line \d{2,5} of `?[\w/]{1,80}\.|lines? \d{1,5}(?: to \d{1,5})?\s{1,9}in\s{1,9}[0-9a-f]{7}\b|#l\d{1,5}"
 )
