@@ -175,9 +175,7 @@ class Findings:
             evidence=list(self.evidence[axis]) if self.evidence is not None and applicable else None,
         )
 
-    def _asked(
-        self, decisions: Mapping[str, Decision], situation: Situation, *, in_domain: bool
-    ) -> list[MissingFact]:
+    def _asked(self, decisions: Mapping[str, Decision], situation: Situation, *, in_domain: bool) -> list[MissingFact]:
         thin = self.read.is_thin
         if not _applies(decisions) or not (in_domain or thin) or self.read.tells_no_failure:
             return []  # not about a failure that we could help with

@@ -14,7 +14,8 @@ from distriage.segments.roles import names_failure, quotes_exception, vocabulary
 # A reporter who says how to fix the code.
 _MENDS = regex(
     r"should (?:probably |gracefully |explicitly |also )?"
-    r"(?:fix|handle|skip|throw|raise|allow|state|check|pass on|be (?:removed|replaced|changed|renamed|corrected|able to fix)|not block)(?![\w?])"
+    r"(?:fix|handle|skip|throw|raise|allow|state|check|pass on|not block|be able to fix"
+    r"|be (?:removed|replaced|changed|renamed|corrected))(?![\w?])"
     r"|(?:fix (?:is|would be|should be)|culprin?t is|root cause is)\b"
     r"(?! (?:still |yet |much |very |highly |really )?"
     r"(?:not\b|un(?:known|clear|certain)|open\b|hard\b|great|nice|good|appreciated|welcome|helpful|needed)"
@@ -34,6 +35,8 @@ _FOUND = regex(
     r"|fix should |opened a (?:pr\b|pull)"
     r"|it originates? from|the current code\b|quick fix (?:below|is|would|:)"
     r"|propose (?:some|a|the|these|to) (?:\w{1,12} )?(?:modification|change|fix|patch)"
+    r"|is (?:it|this|that|this combination) (?:\w{1,12} )?(?:intended|allowed|supported|normal)\b"
+    r"|(?:which|what) (?:options|settings) "
     r"|my question is,? how|how can i use |(?<=we )know the reason|(?<=we think we )know the reason"
     r"|just for tracking|remind me to|on purpose|consider adding (?:th|a )|users told us|consequence:"
     r"|(?:(?<=clean )|(?<=proper )|(?<=recommended ))way to "
