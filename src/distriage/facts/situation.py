@@ -83,7 +83,7 @@ _ANY_RELEASE = regex(
     r"\b(?:alpha|beta|rc)[-. ]?\d|\bb\d{4,5}\b|(?<![\w/])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?!\w)"
     r"|\b(?:latest|newest|current|recent|main|master|head|develop)\s(?:\w{1,20}\s){0,2}"
     r"(?:version|release|branch|build|commit|master|main|image|code|state|package)s?\b"
-    r"|\bver(?:sion)?\s?:?\s(?:newest|latest)\b|最新(?:的?代码|的?版)|\bbranch(?:es)?\s?[`'\"_(]|\bpr-\d{3,6}\b"
+    r"|\bver(?:sion)?\s?:?\s(?:newest|latest)\b|\bversion==\d|最新(?:的?代码|的?版)|\bbranch(?:es)?\s?[`'\"_(]|\bpr-\d{3,6}\b"
     r"|\b(?:pr|pull request)\b[^\n.]{0,60}#\d{3,6}|/pull/\d{2,6}"
     r"|git clone [^\n]{1,200}\n[^`]{0,200}(?:install|setup\.py)"
     r"|(?:(?:\A|\n|[,;]\s)|\b(?:and|both|or|on|of|vs) )(?:the )?(?:main|master)"
