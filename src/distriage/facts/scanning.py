@@ -24,7 +24,7 @@ Counts = list[tuple[int, int]]  # number, and its place in the text
 # Words before a number that is not a count: part of another ("0.8.5 server"), of a name ("ZeRO-3 nodes", "HTTP 500
 # server", "RTX 6000 GPUs", "Windows 10 machine"), or of a supposed machine.
 _NO_COUNT = regex(
-    r"(?:\d[.,]|第\s?|\b(?:meant|intended|designed|written|tuned) for "
+    r"(?:\d[.,]|第\s?|\b(?:meant|intended|designed|written|tuned) for |\b\d{1,3} to "
     r"|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
     r"|more than|windows|ubuntu|debian|centos|rhel|rocky|alma|suse|leap|fedora|macos|linux|server|js)[ -]"
     r"|example, suppose [^\n.?]{0,80})\Z",

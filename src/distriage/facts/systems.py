@@ -89,11 +89,14 @@ _KERNEL = regex(
 _KERNEL_STARTS = ("linux", "platform", "] on linux")
 _DRIVE = regex(r"(?<=(?<![A-Za-z0-9])[A-Z]):\\{1,2}[A-Za-z][\w .-]{1,40}\\")
 _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
-_FINE_UNDER = regex(
-    r"\b(?:(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through)"
-    r"|(?P<no>not|without|instead of|rather than|not (?:use|using|via|with|by))) `?\Z"
-)  # another launcher
-_FINE_UNDER_CHARS = 24  # at most
+_NOT_USED = regex(r"\b(?:not|without|instead of|rather than|not (?:use|using|via|with|by)) `?\Z")
+_FINE_UNDER = regex(r"\b(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through) `?\Z")
+_NEAR_CHARS = 24  # at most
+_FINE_BEHIND = regex(
+    r"[`)]{0,2}(?: [\w.-]{1,30}){0,4}?[`),]{0,2} (?:it |everything )?"
+    r"(?:solves|fixes|never fails|works\b(?! (?:only|until|but))|runs fine|is fine)"
+    r"|[^\n.;，。]{0,20}(?:没问题|没有问题|正常)"
+)
 
 
 def system_of(passage: Passage) -> tuple[str, int] | None:
@@ -165,18 +168,22 @@ def _written(name: str) -> str:
 
 
 def launcher_of(text: Passage) -> tuple[str, int] | None:
-    """The launcher that a text names, and its place; one said to work for lack of another."""
+    """The launcher that a text names, other than one said to work; and its place."""
     known = projects()
     if not any_of(known.starts_of_launchers, text.words):
         return None
-    working = None
     for name, launcher in known.launchers.items():
-        found = list(matches_at(launcher.expression, text.text, places(launcher.starts, text.words)))
-        starts = [one.start() for one in found]
-        fine = [_FINE_UNDER.search(text.words, max(0, start - _FINE_UNDER_CHARS), start) for start in starts]
-        meant = [start for start, one in zip(starts, fine, strict=True) if not (one and one["no"])]
-        if meant and any(one and not one["no"] for one in fine):
-            working = working or (name, meant[0])
-        elif meant:
-            return name, meant[0]
-    return working
+        found = matches_at(launcher.expression, text.text, places(launcher.starts, text.words))
+        meant = [one for one in found if not _stands_before(_NOT_USED, text.words, one.start())]
+        if meant and not any(_works_with(text.words, one.start(), one.end()) for one in meant):
+            return name, meant[0].start()
+    return None
+
+
+def _works_with(words: str, start: int, end: int) -> bool:
+    """Whether it works with the launcher named between two places."""
+    return _stands_before(_FINE_UNDER, words, start) or _FINE_BEHIND.match(words, end) is not None
+
+
+def _stands_before(pattern: re.Pattern[str], words: str, place: int) -> bool:
+    return pattern.search(words, max(0, place - _NEAR_CHARS), place) is not None

@@ -73,7 +73,8 @@ _SEVERAL_NODES = regex(
 )
 _SINGLE = ("single ", "single-", "one ", "one-", "gpus of ", "单机", "--standalone")
 _SINGLE_NODE = regex(
-    r"(?<!than )(?<!least )(?<!those of )\b(?:single|one)[ -](?:(?!more|other|such|each|gpu)[a-z]{3,16} )?"
+    r"(?<!than )(?<!least )(?<!those of )(?<!equal to a )(?<!than a )"
+    r"\b(?:single|one)[ -](?:(?!more|other|such|each|gpu)[a-z]{3,16} )?"
     r"(?:node|machine|server|host)\b(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the|maps?|graph|scenario|case)\b)"
     r"|gpus of (?:the|one|a) (?:same )?(?:node|machine|server)\b|单机|--standalone\b"
 )
@@ -92,7 +93,10 @@ _EACH = regex(
     r"\d{1,3}[^\n.;,]{0,30}?(?:\b(?:(?:per|an?|each|every) (?:node|machine|server|host)|each)\b"
     r"|\s?/\s?(?:node|节点|机|台))"
 )
+_EACH_BEFORE = regex(r"(?:\b(?:each|every)\b[^\n.;,]{0,24}|每[个台机节点器服务有上是]{0,6}[：: ]?)\Z")
+_EACH_BEFORE_CHARS = 32  # at most
 _PRINTED = regex(r"nnodes=(\d{1,4}), num_local_procs=(\d{1,3})")  # by DeepSpeed's launcher
+_RANKS = regex(r"nranks (?P<v>\d{1,5}) cudadev")  # by NCCL, each with a card
 _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
 
 
@@ -163,10 +167,15 @@ def are_on_a_machine(words: str, count: int) -> bool:
 
 def is_each(words: str, place: int) -> bool:
     """Whether the number at a place of a folded text is said of each of several nodes."""
-    return _EACH.match(words, place) is not None
+    return bool(_EACH.match(words, place) or _EACH_BEFORE.search(words, max(0, place - _EACH_BEFORE_CHARS), place))
 
 
 def printed_counts(output: Passage) -> tuple[int, int, int] | None:
     """The nodes, and the processes on each, that DeepSpeed's launcher printed; and their place."""
     printed = _PRINTED.search(output.words)
     return (int(printed[1]), int(printed[2]), printed.start()) if printed else None
+
+
+def printed_ranks(output: Passage) -> tuple[int, int] | None:
+    """The most ranks that NCCL printed, and the place."""
+    return most(numbers_at(_RANKS, output.words, ("nranks",)), 100_000)
