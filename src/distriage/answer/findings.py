@@ -61,7 +61,7 @@ _SIGNAL = regex(
     re.I,
 )
 _STACKS = ("py-spy", "pstack", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
-_FRAME = regex(r"(?m:^#\d{1,3} {1,3}0x[0-9a-f]{6}|^\[bt\] \(\d)")  # gdb's, whose excerpts begin with any number
+_FRAME = regex(r"(?m:^#\d{1,3} {1,3}0x[0-9a-f]{6}|^\[bt\] \(\d)")  # gdb's, whose excerpts begin anywhere; MXNet's
 _LEAST_JUDGED = 150  # characters; readers of questions were shown no shorter report
 _ERROR_TIMED_OUT = regex(r"error\b[^\n]{0,80}\btimed out")
 _TIMED_OUT = ("timed out", "timeout ", "timeout:", "timeouterror")

@@ -32,7 +32,7 @@ _NATIVE = (  # a program of C++; its frames, files and libraries occur in the lo
     ),
 )
 _PYTHON = (".py", "import ", "pytest", "python", "pip install", "torch.", "torchrun")
-_ALIEN = regex(r"\b(?:java|jvm|scala|spark-submit|[dn]l?4j|deeplearning4j)\b|\.java:\d")
+_JVM = regex(r"\b(?:java|jvm|scala|spark-submit|[dn]l?4j|deeplearning4j)\b|\.java:\d")
 _SEVERAL = (
     (
         *(" rank", "rank ", "ranks", "world", "multi", "data", "tensor", "pipeline", "expert", "context", "model"),
@@ -152,7 +152,7 @@ def seen_in(
     python_shown = any_of(_PYTHON, shown) or bool(frame)
     holds = {
         "native": native,
-        "python": not native and (python_shown or (project is not None and _ALIEN.search(shown) is None)),
+        "python": not native and (python_shown or (project is not None and _JVM.search(shown) is None)),
         "python-shown": not native and python_shown,
         "several": several,
         "alone": alone,
