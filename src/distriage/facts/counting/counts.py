@@ -158,6 +158,8 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
                 counts.append((int(by) if by else number, start))
                 total += [(number * int(by), start)] if by else []
         said = most(total, 100_000)
+        if said and said[0] == 1 and several_meant(words):
+            total.clear()  # one works, or only one is used
         asked = asked_gpus(passage, on_gpus=on_gpus)
         if asked.most and said and asked.most[0] < said[0]:
             fewer = asked.most
