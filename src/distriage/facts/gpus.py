@@ -61,7 +61,7 @@ _CARD_BEFORE = regex(
 _CARD_BEFORE_CHARS = 10  # at most
 _ELSEWHERE = regex(
     r"\b(?:works?|runs?)\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z"
-    r"|\b(?:meant|intended|designed|written) for [^\n.;]{0,8}\Z|\b(?:copied|moved|came) [^\n.;]{0,60} from an? \Z",
+    r"|\b(?:meant|intended|designed|written) for [^\n.;]{0,8}\Z|\b(?:copied|moved|came)\b[^\n.;]{0,60} from an? \Z",
     re.I,
 )
 _ELSEWHERE_CHARS = 100  # at most
