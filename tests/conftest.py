@@ -46,7 +46,6 @@ from support.databases import (  # noqa: F401  # fixtures
 )
 from support.github import CLOSED_PORT, GitHub
 from support.graphs import kept_graphs  # noqa: F401  # fixture
-from support.ray_node import node  # noqa: F401  # fixture, started once
 
 settings.register_profile(
     "distriage", derandomize=True, deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
@@ -57,12 +56,12 @@ WAITING_WORKERS = 2
 # What takes minutes comes first, or one process would work on it at the end while the others have nothing to do.
 LONGEST_FIRST = (
     *("test_container", "test_crash", "test_studies", "test_bench", "test_train", "test_install", "test_whole_path"),
-    *("test_export", "test_other_encoders", "browser", "test_training_commands", "test_cluster"),
-    *("test_release", "test_rolling_restart", "test_export_bundle", "test_equal", "test_github_requests"),
+    *("test_export", "test_other_encoders", "browser", "test_training_commands", "on_ray"),
+    *("test_release", "test_rolling_restart", "test_export_bundle", "test_github_requests"),
 )
 SERVERS = {  # file or folder -> a server or browser that it shares with others, since each start takes seconds
     **dict.fromkeys(("test_github_requests", "test_github_suggestions"), "Prism"),
-    **dict.fromkeys(("test_cluster", "test_equal"), "Ray"),
+    "on_ray": "Ray",
     "browser": "Chromium",
 }
 THEN = ("container", "slow", "browser")  # markers
