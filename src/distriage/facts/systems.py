@@ -50,7 +50,8 @@ _BUILT_BEFORE = regex(
 _WORKS_CHARS = 110  # at most
 # The line of a form; any text after the colon is a system.
 _LINE = regex(
-    r"(?:What operating system[^\n?]{0,50}\?\n|(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?"
+    r"(?:What operating system[^\n?]{0,50}\?\n|Operating systems\n{1,2}"
+    r"|(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?"
     r"\s?(?:\([^()\n]{0,130}\)\s?)?"
     r"\*{0,2}[:：]\*{0,2})[^\S\n]{0,40}(?P<v>[A-Za-z](?:[\w.+! -]|(?<=GNU)/){1,59})",
     re.I,
@@ -80,8 +81,9 @@ _APPLE = regex(r"\A(?:OS ?X|Darwin(?![ -]?\d)|Mac(?= ?\d|\Z))\b:?", re.I)
 _A_MAC = regex(r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)")
 # An item of the reporter's own list, Python's own words and its banner, `uname -a`.
 _KERNEL = regex(
-    r"(?:(?<=[,;/] )|(?<=\n)|(?<= is )|(?<=\bon a )|(?<=\bon )(?=linux\n))"
-    r"(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z| (?:container|machine|server|box)\b| \d\.\d)"
+    r"(?:(?<=[,;/] )|(?<=\n)|(?<=\n[-*] )|(?<=[：，、])|(?<= is )|(?<=\bon a )|(?<=\bon )(?=linux\n))"
+    r"(?P<v>linux)(?=\s{0,9}[,，.;\n]|\Z| (?:container|machine|server|box)\b| \d\.\d"
+    r"|-\d\.\d{1,2}\.\d(?![^\n]{0,60}-with-(?!glibc)))"
     r"|(?<=\()(?P<aside>linux)(?=\))"
     r"|platform(?:\s{0,9}:\s?| {3,30})(?P<platform>linux|darwin-[\d.]{3,12})"
     r"|\] on (?P<banner>linux)\b|(?P<uname>linux) (?:[\w.-]{1,60} )?\d\.\d{1,2}\.\S{1,60} #\d"
@@ -114,6 +116,7 @@ def windows_of_paths(passage: Passage) -> tuple[str, int] | None:
 
 
 def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
+    linux = None
     for match in matches_at(_LINE, text, places(_LINE_STARTS, words)):
         if before_on_line(text, match.start()) not in _BEFORE:
             continue
@@ -123,8 +126,11 @@ def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
             named = _NAMED.search(text, match.start("v"), end if end >= 0 else len(text))
             if _ELSEWHERE.match(text, match.start("v")) or (named is None and not _SYSTEM.match(value)):
                 continue
-            return _written(named["v"] if named else value), match.start()
-    return None
+            found = _written(named["v"] if named else value), match.start()
+            if value.lower() != "linux":
+                return found
+            linux = linux or found  # another line may say more
+    return linux
 
 
 def _in_prose(text: str, words: str) -> tuple[str, int] | None:

@@ -26,7 +26,7 @@ _CARD_SIGN = "卡(?![住死顿壳了着在])"  # a card; with these it is "stuck
 # Each pattern begins with a digit and looks back from it: `re` finds such patterns five times as fast as those that
 # begin with a lookbehind.
 GPUS_BY = regex(  # 8x A100, 2x8 H100
-    rf"(?P<v>[1-9](?<![A-Za-z0-9_.]\d){FIGURES})\s?[x×*]\s?(?:(?P<by>[1-9]\d{{0,2}})\s?[x×*]?\s?)?"
+    rf"(?P<v>[1-9](?<![A-Za-z0-9_.]\d)(?!\d{{2,3}}x\d{{3,4}}(?!\w)){FIGURES})\s?[x×*]\s?(?:(?P<by>[1-9]\d{{0,2}})\s?[x×*]?\s?)?"
     rf"(?i:{_MAKER}|\d{{2,3}}\s?GB\s){{0,2}}(?:{_NAMED}|(?i:{_GPU}){AFTER}|RTX|GTX|TITAN)"
 )
 _GPUS = regex(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Llama-3 GPU", "1-4 GPUs", "A800 80 GPU cards"
@@ -47,7 +47,7 @@ _NODES_AFTER = regex(r"\s?nodes?\b")
 _NODES_BEHIND = regex(r"\s(?:(?:compute|worker)\s)?(?:nodes|machines|servers|hosts)\b")
 _TIMES_BEHIND = regex(
     r"(?:[ABHLV](?:\d00S?|20|40S?)|MI\d{3}X?|\bT4|RTX\s?A?[4568]000|910[A-C]\d?|Gaudi\s?\d"
-    r"|TITAN (?:X[Pp]?|V|RTX)|\d0[5-9]0(?:D|\s?Ti)?|\d\s?GB?\)?)\s?\Z",
+    r"|TITAN (?:X[Pp]?|V|RTX)|\d0[5-9]0(?:D|\s?Ti)?|\d\s?(?-i:GB?|gb?)\)?)\s?\Z",
     re.I,
 )
 _TIMES_BEHIND_CHARS = 10  # at most

@@ -26,13 +26,15 @@ OPTIONS = (
 )
 # But not the advice of Accelerate's errors, the demand of a Ray actor, the origin of a checkpoint, or a degree of 1.
 _OPTION = regex(
-    r"(?<!specifying `--)(?<!target)(?<!target[-_])(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )"
+    r"(?<!specifying `--)(?<!target)(?<!target[-_])(?<!cpu_)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )"
     r"(?<!saved with )(?<!saved with dp )"
     rf"(?!(?:tensor.parallel.size|-tp(?:-size)?)[\"' ]?\s{{0,3}}[=:]?\s{{0,3}}1\b)"
     rf"(?:{'|'.join(OPTIONS)}){_VALUE}(?!\s?(?:!=|[*x×]\s?\d))"
 )
-# One side of a server whose prefill and decoding are apart
-_SIDE_BEFORE = regex(r"\b(?:prefill|decod(?:e|ing))(?: (?:pods?|nodes?|workers?|instances?))?:? ?[`(]?-{0,2}\Z")
+# One side of a server whose prefill and decoding are apart; an example
+_SIDE_BEFORE = regex(
+    r"\b(?:prefill|decod(?:e|ing))(?: (?:pods?|nodes?|workers?|instances?))?:? ?[`(]?-{0,2}\Z|\be\.g\.,? `?-{0,2}\Z"
+)
 _SIDE_BEFORE_CHARS = 30  # at most
 _GPUS_OPTION = regex(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
     rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
