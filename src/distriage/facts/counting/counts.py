@@ -168,8 +168,8 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
             fewer = 0, asked.most[1]
         per_node += asked.per_node
         total += asked.total
-    if names_gpu and (each := _EACH_IN_BRACKETS.search(words)):
-        per_node.append((int(each["v"]), each.start("v")))
+    if names_gpu and (aside := _EACH_IN_BRACKETS.search(words)):
+        per_node.append((int(aside["v"]), aside.start("v")))
     if not text.isascii():
         for pattern in _IN_OTHER_SCRIPTS:
             for match in pattern.finditer(words):
