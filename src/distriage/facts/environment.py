@@ -11,8 +11,15 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from distriage.base.texts import folded, regex
-from distriage.facts.counts import count_gpus, counts_gpus
+from distriage.base.texts import regex
+from distriage.facts.counting.counts import count_gpus, counts_gpus, several_meant
+from distriage.facts.counting.nodes import (
+    are_on_a_machine,
+    count_nodes,
+    is_each,
+    printed_counts,
+    speaks_of_several_nodes,
+)
 from distriage.facts.frameworks import (
     branches,
     framework_of,
@@ -21,27 +28,17 @@ from distriage.facts.frameworks import (
     versions_of_framework,
 )
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
-from distriage.facts.nodes import are_on_a_machine, count_nodes, speaks_of_several_nodes
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
+from distriage.facts.passages import own_lists, passages, with_commands
 from distriage.facts.projects import PYTORCH, Tracker, projects
 from distriage.facts.regressions import worked_before
-from distriage.facts.scanning import Passage, Source, any_of, passage
+from distriage.facts.scanning import Passage, Source, any_of
 from distriage.facts.spoken import absent_things, names_cpu_only
 from distriage.facts.systems import launcher_of, system_of, windows_of_paths
 from distriage.facts.versions import Comparison, Versions, of_title, releases
-from distriage.segments import Kind, Role, Segment, Segments, split
+from distriage.segments import Segments, split
 
-_OWN = (Kind.TITLE, Kind.FORM, Kind.PROSE, Kind.COMMAND, Kind.CONFIGURATION, Kind.SOURCE)
-_STATED = (*_OWN, Kind.LISTING)
-_OUTPUT = (Kind.TRACEBACK, Kind.LOG)
-_TOOLS_SIGNS = ("==", "[pip3]", "[conda]", "version", "  ")
-_MOST_OWN = 4
 _PYTORCHS = ("pytorch", "torch")
-# A block below such a heading is a list that the reporter wrote, unless it is long.
-_ENVIRONMENT = regex(r"\W*(?:(?:my|the|our)\s)?(?:environment|system info|versions?\b|env\b|软硬件|环境)", re.I)
-_MOST_LISTED = 12
-_MOST_LISTED_CHARS = 100  # of a line; more are a log's
-_UNAME = "Linux "
 _Value = TypeVar("_Value", str, int)
 _ELSEWHERE_IT_WORKS = regex(r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z")
 _PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
@@ -120,7 +117,8 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     Args:
         identifier: The report's id; the repository in `owner/repo#12` tells the framework.
     """
-    own, stated, output = _passages(segments)
+    own, stated, output = passages(segments)
+    started = with_commands(segments, stated)
     framework, versions = _framework_and_torch(segments, own, stated, output, identifier)
     versions |= versions_of_packages(stated, versions["torch"])
     if output.text:
@@ -137,8 +135,8 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     absent = absent_things(stated.words) - ({"gpu_count"} if model else set())
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
-    nodes = count_nodes(stated)
-    counted = {} if plans else _counted(stated, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
+    nodes = count_nodes(started)
+    counted = {} if plans else _counted(started, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
     if on_cpu:
         versions = {fact: named for fact, named in versions.items() if fact not in _OF_DEVICES}
         found |= {fact: count for fact, count in counted.items() if count[0] == 0}
@@ -146,7 +144,13 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         found |= _placed("gpu_model", model, stated)
         found |= _placed("gpu_model", None if model else gpu_model(output, gpu_places(output.words)), output)
         found |= counted
-    found |= _placed("nodes", nodes, stated)
+    found |= _placed("nodes", nodes, started)
+    if launched := printed_counts(output):
+        printed_nodes, processes, place = launched
+        found.setdefault("nodes", (printed_nodes, output.source(place)))
+        if not on_cpu:
+            found.setdefault("gpus_per_node", (processes, output.source(place)))
+            found.setdefault("gpu_count", (printed_nodes * processes, output.source(place)))
     found |= _placed("os", system_of(stated), stated) or _placed("os", windows_of_paths(output), output)
     found |= _placed("launcher", launcher_of(own), own) or _placed("launcher", launcher_of(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
@@ -187,19 +191,10 @@ def _comparisons(own: Passage, tracker: Tracker, versions: Mapping[str, Versions
 def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]:
     """`framework`, `framework_version` and `torch` as `find_facts` reads them, in less time; absent if not stated."""
     segments = split(title, body)
-    own, stated, output = _passages(segments)
+    own, stated, output = passages(segments)
     (framework, _), versions = _framework_and_torch(segments, own, stated, output, identifier)
     found = {"framework": framework, **{fact: next(iter(named.in_use), None) for fact, named in versions.items()}}
     return {name: value for name, value in found.items() if value is not None}
-
-
-def _passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
-    """The reporter's own words, these with listings, and tools' output."""
-    if any(_lists(one) for one in segments.all):
-        listed = (replace(one, kind=Kind.LISTING) if _lists(one) else one for one in segments.all)
-        segments = Segments(segments.title, tuple(listed))
-    own = passage(segments, *_OWN)
-    return own, passage(segments, *_STATED) if segments.of(Kind.LISTING) else own, passage(segments, *_OUTPUT)
 
 
 def _framework_and_torch(
@@ -207,7 +202,7 @@ def _framework_and_torch(
 ) -> tuple[tuple[str | None, Source | None], dict[str, Versions]]:
     """The framework with its place, and every version of it and of torch that the report names."""
     tracker = projects().tracker_of(identifier)
-    framework, source = framework_of(own, partial(_own_lists, segments), output, tracker)
+    framework, source = framework_of(own, partial(own_lists, segments), output, tracker)
     torch = torch_versions(stated) or torch_versions(output, labelled=True)
     version = Versions()
     if projects().product_of(framework) == PYTORCH:
@@ -220,28 +215,6 @@ def _framework_and_torch(
         version = versions_of_framework(framework, stated, tracker)
         version = version or versions_of_framework(framework, output, tracker, labelled=True)
     return (framework, source), {"framework_version": version, "torch": torch}
-
-
-def _lists(log: Segment) -> bool:
-    """Whether a block without a form of its own lists the environment."""
-    return (
-        log.kind is Kind.LOG
-        and len(log.lines) <= _MOST_LISTED
-        and _ENVIRONMENT.match(log.heading) is not None
-        and all(
-            line.role is Role.NONE and (len(line.text) <= _MOST_LISTED_CHARS or line.text.startswith(_UNAME))
-            for line in log.lines
-        )
-    )
-
-
-def _own_lists(segments: Segments) -> Passage:
-    return passage(Segments(segments.title, tuple(filter(_is_own, segments.of(Kind.LISTING)))), Kind.LISTING)
-
-
-def _is_own(listing: Segment) -> bool:
-    """Whether the reporter wrote a listing: "vLLM 0.8.5"; a tool writes more, and otherwise."""
-    return len(listing.lines) <= _MOST_OWN and not any_of(_TOOLS_SIGNS, folded(listing.text))
 
 
 def _versions_of_others(product: str | None, own: Passage, stated: Passage) -> dict[str, Versions]:
@@ -260,17 +233,28 @@ def _counted(
     text: Passage, nodes: tuple[int, int] | None, *, names_gpu: bool, on_gpus: bool | None
 ) -> dict[str, tuple[int, Source]]:
     """`gpu_count` and `gpus_per_node`."""
-    total, per_node, fewer = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
+    total, per_node, fewer, is_part = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
     counts = {**_placed("gpu_count", total, text), **_placed("gpus_per_node", per_node, text)}
     times = nodes[0] if nodes else 1
-    several = nodes is None and speaks_of_several_nodes(text.words)  # of several without a number, the sum is not known
+    # Of several without a number, the sum is not known
+    several = nodes is None and (
+        speaks_of_several_nodes(text.words) or (per_node is not None and is_each(text.words, per_node[1]))
+    )
     if per_node and not several and (total is None or per_node[0] * times > total[0]):
         counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))
-    if total and not per_node and (nodes[0] == 1 if nodes else not several and are_on_a_machine(text.words, total[0])):
+    if (
+        total
+        and not per_node
+        and not is_part
+        and (nodes[0] == 1 if nodes else not several and are_on_a_machine(text.words, total[0]))
+    ):
         counts["gpus_per_node"] = counts["gpu_count"]
     if (fewer and times == 1 and not several) or 0 < counts.get("gpu_count", (0,))[0] < times:
         counts.pop("gpu_count", None)
-    if listed := listed_gpus(text):  # a job may use only some of them
+        if fewer and fewer[0] and times == 1 and not several:
+            counts["gpu_count"] = (fewer[0], text.source(fewer[1]))
+    listed = listed_gpus(text)
+    if listed and not (listed[0] == 1 and several_meant(text.words)):  # a job may use only some of them
         source = text.source(listed[1])
         counts.setdefault("gpus_per_node", (listed[0], source))
         if not total and not per_node and not several:

@@ -20,10 +20,10 @@ GPU_NAME = (
     rf"|RTX[ -]?PRO[ -]?\d{{4}}|RTX[ -]?A?\d{{4}}D?{_TI_SUPER}(?:[ -]Ada)?|GTX[ -]?\d{{3,4}}M?(?!\d|\.\.){_TI_SUPER}"
     r"|Titan\s?(?:RTX|Xp|V|X)|[679][089]\d0\s?XTX?"
     r"|(?:RX\s)?Vega\s(?:56|64)"
-    r"|(?:Radeon\s(?:RX\s|Pro\s)?\d{3,4}|RX\s\d{4})(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?)?|910[ABC]\d?"
+    r"|(?:Radeon\s(?:RX\s|Pro\s)?\d{3,4}|RX\s\d{4})(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?C?)?|910[ABC]\d?C?"
     r"|TPU\s?v\d\w{0,5}|Gaudi[ -]?[23]?|Trainium[ -]?[23]?|(?-i:Max)\s1(?:55|10)0|Apple\sM\d(?:\s(?:Pro|Max|Ultra))?"
     r"|(?-i:M\d\s(?:Pro|Max|Ultra)))"
-    r"|T4|L4|L20|A10G?|A30|A40|P40|M[46]0|K80|K[24]0[cmxX]?|H20(?:-3e)?)"
+    r"|T4|L4|L20Y?|A10G?|A30|A40|P40|M[46]0|K-?80|K[24]0[cmxX]?|H20(?:-3e)?)"
 )
 # They drive a display, even beside a card that computes.
 _LESSER_NAME = (
@@ -38,7 +38,7 @@ _HUNDREDS = (
 _HUNDRED = regex(r"00(?:(?<=[ahvpb][1238]00)|(?<=a[26]00)0|(?<=[67][89]00)|(?<=r9700))")
 _STARTS = (
     *("l40", "titan", "ascend", "rtx", "gtx", "tpu", "910", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
-    *("gb10", "9070", "h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
+    *("k-80", "gb10", "9070", "h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
     *("mx1", "mx2", "mx3", "mx4", "mx5"),
     *("a45", "a50", "a55", "mi1", "mi2", "mi3", "radeon", "rx ", "vega ", "gaudi", "trainium", "max 1"),
     *("apple m", "m1 ", "m2 ", "m3 ", "m4 ", "m5 "),
@@ -46,12 +46,14 @@ _STARTS = (
 _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|NVL|\d{2,3}\s?GB))*"
 _BEFORE = r"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))"
 _BEHIND = rf"(?:s?{AFTER}|(?=[xX]\d))"
-_GPU = regex(rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|(?<=[Tt]esla[ -])[kmpt]\d{{1,3}}){_MEMORY}){_BEHIND}")
+_GPU = regex(
+    rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|(?:(?<=[Tt]esla[ -])|(?<=[Gg]pu: )|(?<=GPU: ))[kmpt]\d{{1,3}}){_MEMORY}){_BEHIND}"
+)
 _LESSER = regex(rf"{_BEFORE}(?P<v>{_LESSER_NAME}{_MEMORY}){_BEHIND}")
 # A bare number is a step, a line or a page, unless a count or a word beside it makes it a card.
 CARD_NUMBER = regex(r"[1-5](?<!\d.)0[5-9]0")
 _CARD_BEFORE = regex(
-    r"(?:(?<![\w.])\d{1,3}\s?[x×*]\s?|\b(?:nvidia|geforce|tesla|gpus?(?:\sis)?)\W{1,3}|[张块卡颗]\s?"
+    r"(?:(?<![\w.])\d{1,3}\s?(?:[x×*]\s?|gb\s)|\b(?:nvidia|geforce|tesla|gpus?(?:\sis)?)\W{1,3}|[张块卡颗]\s?"
     r"|\b(?:an?|one|two|three|four|five|six|seven|eight|ten|twelve|sixteen|single|several|multiple|both|dual|my|our)\s)\Z",
     re.I,
 )
@@ -75,8 +77,10 @@ _LISTED_NAME = regex(
 )
 _MOST_LISTED = 64
 # Rows of `nvidia-smi` and Lightning's listing: a card each.
-_SMI_ROW = regex(r"\n\| {1,4}(\d{1,2}) {1,3}[A-Za-z][^|\n]{3,40}\b(?:On|Off) {1,3}\|")
+_SMI_ROW = regex(r"\n[│ ]{0,3}\| {1,4}(\d{1,2}) {1,3}[A-Za-z][^|\n]{3,40}\b(?:On|Off) {1,3}\|")
 _CARDS_OF_LIGHTNING = regex(r"gpu:[^\S\n]*\n((?:\s{0,40}[-*]? ?[a-z][^:\n]{2,60}\n){1,64})[\s*-]{0,40}available:")
+# The count in the listing of LLaMA-Factory, or in one's own
+_LISTED_NUMBER = regex(r"(?:\A|\n[ >*-]{0,8})(?:gpu number|num(?:ber)? of gpu's?) ?: ?(\d{1,3})\b")
 _MOST_CARDS = 1000
 _TPU = (
     "colab tpu",
@@ -84,6 +88,8 @@ _TPU = (
     *(f"tpu_cores={cores}" for cores in (1, 8)),
     *(f" {cores} tpu cores" for cores in (1, 8)),
 )
+_TPU_PODS = ("v2-", "v3-", "v4-", "v5e-", "v5p-", "v6e-")
+_TPU_POD = regex(r"(?<![\w.-])v[2-6][ep]?-(?:8|16|32|64|128|256|512|1024|2048)(?![\w.-])")
 _LETTERS = regex("(?<!K[24]0)[A-Za-z]+")
 _NOT_IN_CAPITALS = {
     word.upper(): word
@@ -112,8 +118,11 @@ def gpu_model(passage: Passage, named: Sequence[int]) -> tuple[str, int] | None:
     found = _listed(text, words) or _first_named(text, named)
     if found is None and (field := first_at(_FIELD, text, places(("gpu model",), words))):
         found = field["v"].strip(), field.start("v")
-    if found is None and "tpu" in words and (tpu := places(_TPU, words)):
-        found = "TPU", tpu[0]
+    if found is None and "tpu" in words:
+        if pod := first_at(_TPU_POD, words, places(_TPU_PODS, words)):
+            found = f"TPU {pod[0]}", pod.start()
+        elif tpu := places(_TPU, words):
+            found = "TPU", tpu[0]
     part = _SLICE.search(words) if found and "mig" in words else None
     return (f"{found[0]} MIG {part.group()}", found[1]) if found and part else found
 
@@ -129,6 +138,8 @@ def listed_gpus(passage: Passage) -> tuple[int, int] | None:
         counts.append((len({row[1] for row in rows}), rows[0].start()))
     if listing := first_at(_CARDS_OF_LIGHTNING, words, places(("gpu:",), words)):
         counts.append((sum(bool(line.strip()) for line in listing[1].split("\n")), listing.start()))
+    if ("gpu number" in words or " of gpu'" in words) and (number := _LISTED_NUMBER.search(words)):
+        counts.append((int(number[1]), number.start()))
     return max([count for count in counts if 0 < count[0] <= _MOST_CARDS], default=None)
 
 

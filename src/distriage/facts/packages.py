@@ -37,12 +37,12 @@ _PY_TAG = regex(r"(?<![A-Za-z0-9])py(?P<py>3(?:[5-9]|1[0-4]))(?![A-Za-z0-9]|\.\d
 _PYTHON_OF_PATH = regex(  # lib/python3.10/site-packages/, bin/python3.10, Python38\\lib\\site-packages, a wheel
     r"python(?:(?P<v>[23]\.\d{1,2})(?:/(?:site-packages|dist-packages|lib-dynload|[a-z_]{2,30}(?:/|\.py))"
     r"|(?:(?<=bin/python\d\.\d)|(?<=bin/python\d\.\d\d))(?!\w))"
-    r"|(?P<major>[23])(?P<minor>\d{1,2})\\(?:lib\\)?site-packages)"
+    r"|(?P<major>[23])(?P<minor>\d{1,2})\\(?:(?:lib\\)?site-packages|lib\\[a-z_]{2,30}(?:\\|\.py)))"
     r"|cp(?:ython-)?3(?P<tag>\d{1,2})-(?=cp3|x86_64|aarch64|win|linux|darwin)",
     re.I,
 )
 # 2.29.2-1+cuda12.9 of a package, /usr/local/cuda-12.4 of a path
-_CUDA_OF_SUFFIX = regex(r"(?:\+cuda|/cuda[-/])(?P<v>\d\d?\.\d)(?!\d)", re.I)
+_CUDA_OF_SUFFIX = regex(r"(?:\+cuda|/cuda[-/]|[_-]cuda[_-])(?P<v>\d\d?\.\d)(?!\d)", re.I)
 _SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|release |{BLANKS}|{IS}){{0,12}}"
 _CUDA_TEXT = (
     rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit"
@@ -52,10 +52,12 @@ _CUDA_TEXT = (
 )
 _CUDA = regex(_CUDA_TEXT, re.I)
 _CUDA_IN_LIST = regex(rf"{_CUDA_TEXT}(?=\s?(?:[,;()|\n]|\Z))", re.I)  # not "CUDA 12.1 on the old machine"
-_CUDA_TAG = regex(r"(?<=[+/_-])cu(?P<tag>\d{3})(?:mkl)?\b|(?<=-)cu(?P<digits>[789]\d)\b", re.I)
+_CUDA_TAG = regex(
+    r"(?:(?<=[+/_:(,，、-])|(?<=with )|(?<=[+\d] ))cu(?P<tag>\d{3})(?:mkl)?\b|(?<=-)cu(?P<digits>[789]\d)\b", re.I
+)
 # Without a point: "CUDA 9", "CUDA/cuDNN version: 10"; not "CUDA 8 GPUs". The first release read so is 7, the last 13.
 _CUDA_SERIES = regex(
-    rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ -]{{0,4}}(?P<v>[789]|1[0-3])"
+    rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ -]{{0,4}}(?P<v>(?:[789]|1[0-3])(?:\.x)?)"
     r"(?!\w|[.-]\w|[ \t](?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?"
     r"|kernels?|errors?|[abhltv]\d|rtx|gtx))",
     re.I,
@@ -81,16 +83,17 @@ _ROCM = regex(
     re.I,
 )
 _NCCL = regex(
-    rf"{NAME_BEFORE}(?:nccl|(?P<rccl>rccl)|nvidia-nccl-cu\d+)(?:[ _-]?version)?"
+    rf"{NAME_BEFORE}(?<!as\sof\s)(?:nccl|(?P<rccl>rccl)|nvidia-nccl-cu\d+)(?:[ _-]?version)?"
     rf"(?:[\"'`*|\n:=v(]|{BLANKS}|{IS}){{1,10}}(?=[12]\.){VERSION}",
     re.I,
 )
 _VLLM_NCCL = regex(rf"vllm[-_]nccl[-_]cu\d\d(?:={{1,2}}|{BLANKS})(?P<v>\d+\.\d+\.\d+)")  # vLLM loads its own
 _HIP = regex(rf"{NAME_BEFORE}hip(?: version)?{_SHORT_GAP}{VERSION}", re.I)  # it bears ROCm's number
-_DRIVER_VERSION = r"[\s`*]{0,10}(?:[|:：=(是为]|is)?[\s`*v]{0,4}(?P<v>\d{3}\.\d{1,3}(?:\.\d{1,2})?)(?![\d.]\d)"
+_DRIVER_VERSION = r"[\s`*]{0,10}(?:[|:：=(是为>]|is)?[\s`*v]{0,4}(?P<v>\d{3}\.\d{1,3}(?:\.\d{1,2})?)(?![\d.]\d)"
 _DRIVER = regex(
     rf"(?:driver(?: version| nvidia)?|(?:kernel|libcuda) reported version is|驱动(?:版本)?){_DRIVER_VERSION}", re.I
 )
+_DRIVER_SERIES = regex(r"(?<![\w.-])driver(?:\sversion)?:?\s(?P<v>[3-6]\d\d)(?![\w.-]|\s?[gm]i?b)", re.I)
 _CANN = regex(rf"{NAME_BEFORE}cann(?:[ _-]?version)?(?:[\"'`*|\n:=v(：]|{BLANKS}|{IS}){{1,10}}(?=\d\.){VERSION}", re.I)
 _NVIDIA_SMI = regex(rf"nvidia-smi{_DRIVER_VERSION}", re.I)
 
@@ -136,7 +139,9 @@ def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = 
         "cann": at(_CANN, "cann"),
         "nccl": at(_VLLM_NCCL, "vllm-nccl", "vllm_nccl") or at(_NCCL, "nccl", "rccl", "nvidia-nccl"),
         # Under WSL the driver's version is another one than that of `nvidia-smi`.
-        "driver": at(_DRIVER, "driver", "kernel reported", "libcuda reported", "驱动") or at(_NVIDIA_SMI, "nvidia-smi"),
+        "driver": at(_DRIVER, "driver", "kernel reported", "libcuda reported", "驱动")
+        or at(_NVIDIA_SMI, "nvidia-smi")
+        or at(_DRIVER_SERIES, "driver"),
     }
 
 
@@ -168,4 +173,4 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
     listing = first_at(_CUDA_LISTING, passage.text, places(("cuda:",), words))
     if listing:
         return Versions({listing["v"]: passage.source(listing.start("v"))}), NO_VERSIONS
-    return at(_CUDA_SERIES, "cuda") or at(_CUDA_OF_SUFFIX, "+cuda", "/cuda"), NO_VERSIONS
+    return at(_CUDA_SERIES, "cuda") or at(_CUDA_OF_SUFFIX, "+cuda", "/cuda", "_cuda", "-cuda"), NO_VERSIONS

@@ -10,20 +10,20 @@ from distriage.facts.scanning import Passage, any_of, before_on_line, first_at, 
 
 _NAMED = regex(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
-    r"|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux"
-    r"|Scientific Linux|Linux Mint|Pop!?[ _]?OS"
-    r"|mac ?OS(?: ?X)?|(?-i:OS ?X)\b:?"
+    r"|Red Hat Enterprise Linux|RHEL|Rocky(?: Linux|(?= \d))|Alibaba Cloud Linux|SUSE|SLES"
+    r"|Fedora|Arch Linux|Amazon Linux|Scientific Linux|Linux Mint|Pop!?[ _]?OS"
+    r"|mac ?OS(?: ?X)?|(?-i:OS ?X|osx(?= v?\d))\b:?"
     # "sliding windows" is not a system
     r"|windows subsystem for linux|(?-i:W)indows(?!\s?/\s?(?:linux|mac))"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
     r"|windows(?=[ -]?(?:1[01]|[78]|server|system|machine|pc|laptop)\b|\s?[^\x00-\x7f])"
     r"|WSL\d?|(?<=[\s:])Win(?=1[01]\b))"
     # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is not a release of Ubuntu
-    r"(?:[ -]?(?:release )?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
+    r"(?:[ -]?(?:release |v(?=\d))?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
     re.I,
 )
 _STARTS = (
-    *("ubuntu", "centos", "debian", "red hat", "rhel", "rocky linux", "alibaba cloud", "suse", "sles", "fedora"),
+    *("ubuntu", "centos", "debian", "red hat", "rhel", "rocky", "alibaba cloud", "suse", "sles", "fedora"),
     *("arch linux", "amazon linux", "scientific", "linux mint", "pop", "macos", "mac os", "os x", "osx"),
     *("windows", "wsl", "win1"),
 )
@@ -32,15 +32,21 @@ _EXAMPLE_BEFORE = regex(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)
 _EXAMPLE = "ubuntu 16.0"
 _UNANSWERED = regex(r"\):[ \t*]{0,9}(?:\n|\Z)")
 _IN_AN_ADDRESS = regex(r"[?&]\w{1,20}=\Z")
-_USER_BEFORE = regex(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z", re.I)  # as `ubuntu@` is
+# A user, as `ubuntu@` is, also in the path of a home; a command for such systems
+_USER_BEFORE = regex(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z|home/\Z|` for \Z", re.I)
 _NOT_STATED_CHARS = 24  # at most
 # There it works: another system is the report's.
 _WORKS_BEFORE = regex(
     r"(?<!not )(?<!n't )\b(?:successfully|works?|worked|fine)\b(?![^\n.;]{0,100}\b(?:but|not|fails?)\b)"
-    r"[^\n.;]{0,100}\Z",
+    r"[^\n.;]{0,100}\Z|(?:n't|not|never|no) (?:have|see|get|happen|occur|reproduce|problem|issue)s?\b[^\n.;,]{0,40}"
+    r" on (?:an? |my |the )?\Z",
     re.I,
 )
-_BUILT_BEFORE = regex(r"\b(?:built|compiled) (?:in|into|on|under) \Z|-with-\Z", re.I)  # or Python's guess
+_WORKS_BEHIND = regex(r"\s?[上下]?(?:运行|训练|跑)?(?:正常|没问题)")
+# Or Python's guess; of a container's host
+_BUILT_BEFORE = regex(
+    r"\b(?:built|compiled) (?:in|into|on|under) \Z|-with-\Z|宿主机(?:系统)?[是为：]?\s?\Z|\bhost (?:is|runs) \Z", re.I
+)
 _WORKS_CHARS = 110  # at most
 # The line of a form; any text after the colon is a system.
 _LINE = regex(
@@ -67,15 +73,17 @@ _ELSEWHERE = regex(r"[^\n]{0,60}\b(?:running|run|ran) (?:in|on) (?:google )?cola
 _NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})
 _BEFORE = frozenset({"", "Host", "Host Machine", "My", "Server"})  # of a line's label
 _MOST_WORDS = 6  # of a name; more are prose
+_V = regex(r" v(?=\d)")
 _WINDOWS = regex(r"\AWin ?(?=\d|\Z)", re.I)
 _APPLE = regex(r"\A(?:OS ?X|Darwin(?![ -]?\d)|Mac(?= ?\d|\Z))\b:?", re.I)
 # "A MAC address" is not a system, and its own system is not the report's.
 _A_MAC = regex(r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)")
 # An item of the reporter's own list, Python's own words and its banner, `uname -a`.
 _KERNEL = regex(
-    r"(?:(?<=[,;/] )|(?<=\n))(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z| (?:container|machine|server|box)\b)"
+    r"(?:(?<=[,;/] )|(?<=\n)|(?<= is )|(?<=\bon a )|(?<=\bon )(?=linux\n))"
+    r"(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z| (?:container|machine|server|box)\b| \d\.\d)"
     r"|(?<=\()(?P<aside>linux)(?=\))"
-    r"|platform\s{0,9}:\s?(?P<platform>linux|darwin-[\d.]{3,12})"
+    r"|platform(?:\s{0,9}:\s?| {3,30})(?P<platform>linux|darwin-[\d.]{3,12})"
     r"|\] on (?P<banner>linux)\b|(?P<uname>linux) (?:[\w.-]{1,60} )?\d\.\d{1,2}\.\S{1,60} #\d"
 )
 _KERNEL_STARTS = ("linux", "platform", "] on linux")
@@ -124,7 +132,7 @@ def _in_prose(text: str, words: str) -> tuple[str, int] | None:
         before = text[max(0, start - _NOT_STATED_CHARS) : start]
         if _IN_AN_ADDRESS.search(before) or _USER_BEFORE.search(before) or _ELSEWHERE.match(text, match.end()):
             continue
-        if _BUILT_BEFORE.search(before) or _WORKS_BEFORE.search(text, max(0, start - _WORKS_CHARS), start):
+        if _BUILT_BEFORE.search(before) or _works(text, start, match.end()):
             works = works or (_written(name), start)
             continue
         example = name.lower().startswith(_EXAMPLE) or _UNANSWERED.match(text, match.end())
@@ -138,12 +146,19 @@ def _in_prose(text: str, words: str) -> tuple[str, int] | None:
         return _written(first["v"]), first.start()
     if mac := first_at(_A_MAC, words, places(_A_MAC_STARTS, words)):
         return "macOS", mac.start()
-    kernel = first_at(_KERNEL, words, places(_KERNEL_STARTS, words))
-    return (kernel[kernel.lastgroup or 0].replace("-", " ").capitalize(), kernel.start()) if kernel else works
+    for kernel in matches_at(_KERNEL, words, places(_KERNEL_STARTS, words)):
+        if not _works(words, kernel.start(), kernel.end()):
+            return kernel[kernel.lastgroup or 0].replace("-", " ").capitalize(), kernel.start()
+    return works
+
+
+def _works(text: str, start: int, end: int) -> bool:
+    """Whether the system named between two places is said to work."""
+    return bool(_WORKS_BEFORE.search(text, max(0, start - _WORKS_CHARS), start) or _WORKS_BEHIND.match(text, end))
 
 
 def _written(name: str) -> str:
-    name = _WINDOWS.sub("Windows ", _APPLE.sub("macOS", " ".join(name.split()))).rstrip()
+    name = _WINDOWS.sub("Windows ", _APPLE.sub("macOS", " ".join(_V.sub(" ", name).split()))).rstrip()
     if name.lower().startswith("windows subsystem"):
         return "WSL"
     return name.capitalize() if name.startswith(("ubuntu", "debian", "windows", "fedora")) else name

@@ -8,19 +8,11 @@ from __future__ import annotations
 import re
 
 from distriage.base.texts import regex
-from distriage.facts.counts import (
-    FIGURES,
-    GPUS_BY,
-    MPI_HOSTS,
-    MPI_LAUNCHERS,
-    NUMBER_WORDS,
-    SIGN_NUMBER,
-    WORD,
-    number_of,
-    numbers_at,
-)
+from distriage.facts.counting.counts import EACH_WITH, GPUS_BY, MOST_ON_A_NODE
+from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of, numbers_at
+from distriage.facts.counting.options import MPI_HOSTS, MPI_LAUNCHERS
 from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_no_count, matches_at, most, places
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_fine, is_no_count, matches_at, most, places
 
 # "2 compute nodes", "16 A800 nodes", "3 GPU worker nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and
 # "8 GPU node" count GPUs.
@@ -69,11 +61,8 @@ _OPTION = regex(  # the most of `--nnodes=1:4` and `--nodes=2-4`
 )
 _SLURM = ("sbatch", "srun", "salloc")
 _SLURM_NODES = regex(r"(?i:sbatch|srun|salloc)[^\n]{0,120}?\s-N\s?(?:\d{1,4}-)?(?P<v>\d{1,4})\b")
-# Two AWS instances, 2 workers with 4 GPUs each
-_INSTANCES_IN_WORDS = regex(
-    rf"\b(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) "
-    r"(?:workers? (?:with|of|having) \d{1,2} (?:[a-z]{3,8} )?(?:gpus|cards|[abhv]\d00) each"
-    r"|(?:aws|ec2|gcp|azure|cloud) instances)\b"
+_INSTANCES_IN_WORDS = regex(  # two AWS instances
+    rf"\b(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) (?:aws|ec2|gcp|azure|cloud) instances\b"
 )
 _REPLICA_SPECS = "replicaspecs:"  # of Kubeflow's jobs
 _REPLICAS = regex(r"\breplicas:\s{0,3}(\d{1,4})\b")
@@ -84,15 +73,26 @@ _SEVERAL_NODES = regex(
 )
 _SINGLE = ("single ", "single-", "one ", "one-", "gpus of ", "单机", "--standalone")
 _SINGLE_NODE = regex(
-    r"(?<!than )(?<!those of )\b(?:single|one)[ -](?:(?!more|other|such|each|gpu)[a-z]{3,16} )?"
-    r"(?:node|machine|server|host)\b(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the)\b)"
+    r"(?<!than )(?<!least )(?<!those of )\b(?:single|one)[ -](?:(?!more|other|such|each|gpu)[a-z]{3,16} )?"
+    r"(?:node|machine|server|host)\b(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the|maps?|graph|scenario|case)\b)"
     r"|gpus of (?:the|one|a) (?:same )?(?:node|machine|server)\b|单机|--standalone\b"
 )
 _ON_A_MACHINE = regex(
-    r"(?<!other )(?<!different )\b(?:machine|node|server|host|workstation|box|instance|vm|pc) "
+    r"(?<!other )(?<!different )\b(?:machine|node|server|host|workstation|box|instance|vm|pc|(?<!operating )system) "
     r"(?:with|has|having|of|consisting of) (?:the )?"
     rf"(?P<v>\d{{1,2}}|{'|'.join(NUMBER_WORDS)})(?=x|\b)(?!\.\d| ?(?:cpu|core|gi?b|node|vcpu))"
+    r"|\b(?:(?P<figures>\d{1,2})[ -](?:gpus?|cards?) (?:machine|node|server|system|workstation)\b)"
 )
+# A machine of the reporter, with the GPUs that the report counts elsewhere
+_A_MACHINE = regex(
+    r"\b(?:my|our|this|the same|in|on an?|on one|a single) (?:[\w.-]{1,16} ){0,3}?"
+    r"(?:machine|workstation|server|pc|rig|dgx)\b(?! learning)|\.\d{0,2}x?large\b"
+)
+_EACH = regex(
+    r"\d{1,3}[^\n.;,]{0,30}?(?:\b(?:(?:per|an?|each|every) (?:node|machine|server|host)|each)\b"
+    r"|\s?/\s?(?:node|节点|机|台))"
+)
+_PRINTED = regex(r"nnodes=(\d{1,4}), num_local_procs=(\d{1,3})")  # by DeepSpeed's launcher
 _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
 
 
@@ -111,15 +111,17 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
             if not is_no_count(text, match.start("v")) and not _is_example(words, match.start())
         )
         for match in (*figures, *matches_at(_IN_WORDS, text, places(NUMBER_WORDS, words))):
-            counted = former if _is_former(words, match.start()) else counts
+            fine = is_fine(words, match.start(), match.end())
+            counted = former if fine or _is_former(words, match.start()) else counts
             counted.append((number_of(match), match.start()))
         counts += numbers_at(_OPTION, words, _OPTIONS)
     several = speaks_of_several_nodes(words)
     for match in GPUS_BY.finditer(text):  # 2x8 H100; a batch of 2 x 8 GPUs is on one node
         if match["by"] and several and "\n" not in match[0] and not is_no_count(text, match.start()):
             counts.append((number_of(match), match.start()))
-    if "worker" in words or "instances" in words:
-        counts += [(number_of(match), match.start()) for match in _INSTANCES_IN_WORDS.finditer(words)]
+    for pattern, word in ((EACH_WITH, " each"), (_INSTANCES_IN_WORDS, " instances")):
+        if word in words:
+            counts += [(number_of(match), match.start()) for match in pattern.finditer(words)]
     if "xlarge" in words or ".metal" in words:
         counts += numbers_at(_INSTANCES, words, _INSTANCE_STARTS)
     counts += [(number_of(match), match.start()) for match in matches_at(_SLURM_NODES, text, places(_SLURM, words))]
@@ -154,4 +156,17 @@ def speaks_of_several_nodes(words: str) -> bool:
 
 def are_on_a_machine(words: str, count: int) -> bool:
     """Whether a folded text speaks of a machine with this number of GPUs."""
-    return any(number_of(match) == count for match in _ON_A_MACHINE.finditer(words))
+    if 1 < count <= MOST_ON_A_NODE and _A_MACHINE.search(words):
+        return True
+    return any(number_in(match["v"] or match["figures"]) == count for match in _ON_A_MACHINE.finditer(words))
+
+
+def is_each(words: str, place: int) -> bool:
+    """Whether the number at a place of a folded text is said of each of several nodes."""
+    return _EACH.match(words, place) is not None
+
+
+def printed_counts(output: Passage) -> tuple[int, int, int] | None:
+    """The nodes, and the processes on each, that DeepSpeed's launcher printed; and their place."""
+    printed = _PRINTED.search(output.words)
+    return (int(printed[1]), int(printed[2]), printed.start()) if printed else None

@@ -1,0 +1,1 @@
+"""The numbers of GPUs and nodes."""

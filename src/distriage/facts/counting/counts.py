@@ -1,0 +1,216 @@
+"""The number of GPUs in a report, in figures and words of several languages; the largest counts. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from distriage.base.texts import regex
+from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
+from distriage.facts.counting.options import (
+    MPI_LAUNCHERS,
+    OPTIONS,
+    asked_gpus,
+    asks_for_none,
+    shows_several,
+    speaks_of_gpus,
+)
+from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_fine, is_no_count, matches_at, most, places
+
+_GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|(?:graphics? |video )?cards?)"
+_MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
+_NAMED = rf"(?:{GPU_NAME}|\d0[5-9]0(?:D|(?i:\s?Ti))?)s?{AFTER}"
+_CARD_SIGN = "卡(?![住死顿壳了着在])"  # a card; with these it is "stuck"
+# Each pattern begins with a digit and looks back from it: `re` finds such patterns five times as fast as those that
+# begin with a lookbehind.
+GPUS_BY = regex(  # 8x A100, 2x8 H100
+    rf"(?P<v>[1-9](?<![A-Za-z0-9_.]\d){FIGURES})\s?[x×*]\s?(?:(?P<by>[1-9]\d{{0,2}})\s?[x×*]?\s?)?"
+    rf"(?i:{_MAKER}|\d{{2,3}}\s?GB\s){{0,2}}(?:{_NAMED}|(?i:{_GPU}){AFTER}|RTX|GTX|TITAN)"
+)
+_GPUS = regex(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Llama-3 GPU", "1-4 GPUs", "A800 80 GPU cards"
+    r"(?P<v>[1-9](?<![A-Za-z0-9_.*]\d)(?<![A-Za-z0-9]-\d)(?<!\d/\d)(?<![A-Za-z0-9]:\d)(?<!Vega\s\d)(?!(?<=[AHVahv]\d00\s\d)[024]\s)"
+    rf"{FIGURES})(?<!{GPU_NUMBER})(?<!20[12]\d)(?=[ -]?[A-Za-z\d卡-])"
+    rf"(?:[ -]?(?i:{_MAKER}|(?:rtx|gtx|[abhv]\d00|\d0[5-9]0|a6000|logical|physical|-)\s){{0,3}}(?i:\d{{2,3}}\s?GB\s)?"
+    rf"(?:(?i:{_GPU})|{_CARD_SIGN}){AFTER}(?!=)| (?=[A-Za-z])(?i:{_MAKER}){{0,2}}(?:{_NAMED}|RTX|GTX))"
+)
+_PART_BEFORE = regex(
+    r"\b(?:on|with|using|uses?|only|over|takes?|to|choose|chose|select) (?P<part>\d{1,3}) (?:gpus? )?(?:to use )?\(?"
+    r"(?:(?:out )?of|among) (?:the |our |my |its )?\Z"
+)  # 4 of 8 GPUs
+_PART_BEFORE_CHARS = 40  # at most
+_TIMES = regex(r"[x×*]\s?(?P<v>[1-9]\d{0,2})(?![A-Za-z0-9_.])")  # H100 x 8, x8 H100
+_COUNTED_BEFORE = regex(rf"(?<![\w.])\d{{1,3}}\s{GPU_NAME}\s?\Z")  # 2 H800*8 nodes; but "A100 x 8 nodes" are eight
+_COUNTED_BEFORE_CHARS = 16  # at most
+_NODES_AFTER = regex(r"\s?nodes?\b")
+_NODES_BEHIND = regex(r"\s(?:(?:compute|worker)\s)?(?:nodes|machines|servers|hosts)\b")
+_TIMES_BEHIND = regex(
+    r"(?:[ABHLV](?:\d00S?|20|40S?)|MI\d{3}X?|\bT4|RTX\s?A?[4568]000|910[A-C]\d?|Gaudi\s?\d"
+    r"|TITAN (?:X[Pp]?|V|RTX)|\d0[5-9]0(?:D|\s?Ti)?|\d\s?GB?\)?)\s?\Z",
+    re.I,
+)
+_TIMES_BEHIND_CHARS = 10  # at most
+_TIMES_BEFORE = regex(rf" (?i:{_MAKER}){{0,2}}{_NAMED}")
+_IN_WORDS = regex(
+    rf"{WORD}(?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}"
+    rf"(?:(?:[abhv]\d00|\d0[5-9]0|l40|mi\d{{3}}x?)s?(?:\sgpus)?|(?:amd\s)?gpus?|(?:graphics? |video )?cards?){AFTER}"
+    r"(?! ==)"  # rocm-smi's heading "==== Weight between two GPUs ===="
+)
+# Two workers with two L40 each, 4 workers with 8 ranks each
+EACH_WITH = regex(
+    rf"\b(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) (?:workers?|nodes|machines|servers|hosts|instances|vms)"
+    rf" (?:with|of|having) (?P<by>[1-9]\d?|{'|'.join(NUMBER_WORDS[:8])}) (?:(?!cpu|core)[a-z\d]{{2,8}} )?"
+    r"(?:gpus?|cards|ranks|processes|[abhvl]\d{2,3}s?) each\b"
+)
+# Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
+_PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
+_IN_OTHER_SCRIPTS = (
+    regex(rf"(?P<v>\d(?<![a-wyz_\d.]\d)\d{{0,3}})(?<!{GPU_NUMBER}) ?(?:{_PIECES}|个\s?gpu)"),
+    regex(r"(?P<v>[1-9](?<![a-z_\d.到]\d)\d{0,3})卡在\s?(?:训练|微调|推理|预训|跑)"),  # 8卡在训练: training on eight
+    regex(r"(?P<v>\d(?<![\d.]\d)\d{0,3})\s?(?:枚|장|видеокарт|карт[аы]?(?!\w)|بطاق)"),
+    regex(rf"{SIGN_NUMBER}(?:[张块个]\s?)?(?:{_CARD_SIGN}|显卡|gpu|[abhv]\d00|\d0[5-9]0)"),
+    regex(r"gpu\s?(?:数量|卡数|个数|数)\s?[:：=为]\s?(?P<v>\d{1,4})"),
+)
+
+# "8 GPUs each", "8 GPUs per node", "8-GPU nodes"; before: "each with 8", "nodes x 8", 每台8.
+_PER_NODE_BEHIND = regex(
+    r"(?:[ -](?:GPUs?|cards?|SXM\d?|PCIe|NVL|HBM\de?|\d{2,3}\s?GB?)){0,3},?"
+    r"(?:\s(?:each\b(?!\s(?:with|ha))|(?:per|(?:on|in) (?:each|every|a)(?: of (?:the )?\w{1,8})?|an?)"
+    r"\s(?:node|machine|server|host)s?\b)"
+    r"|\s?/\s?(?:node|machine|server|host|节点|台|机)|[ -](?:node|machine|server)s?\b(?! learning)|\s?(?:机器|服务器)"
+    r"|\s?[x×*]\s?\d{1,3}\s?(?:nodes|machines|台|机|节点))",
+    re.I,
+)
+_PER_NODE_BEFORE = regex(
+    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|[台机]各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
+    r"|\b(?:each|every)\s(?:(?:node|machine|server|host)\s)?(?:with|has|having|of)\s"
+    r"|(?P<with>\b(?:nodes|machines|servers|hosts)\s(?:with|have)\s)"
+    r"|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
+    re.I,
+)
+_PER_NODE_BEFORE_CHARS = 24  # at most
+_ONE_NODE_BEHIND = regex(
+    r"(?: \([^()\n]{1,20}\))?[ -](?!per |each |every )(?:(?:compute|cloud|worker|linux|windows) )?"
+    r"(?:node|machine|server|system|instance)\b"
+)
+MOST_ON_A_NODE = 16  # more are those of a cluster
+_SINGLE_GPU = regex(
+    r"单[卡张]|(?<!least )(?<!than )(?<!not fit )(?<!n't fit )(?<!fit on )(?<!fit in )(?<!fit into )"
+    r"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
+    rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
+)
+_SEVERAL_MEANT = r"multi(?:[- ]?|ple )gpu|more than one gpu|several (?:gpu|card)s"
+_SEVERAL_SAID = regex(rf"(?<![\w-])gpus\b(?!\s?[=:])|{_SEVERAL_MEANT}")
+_JOB_OF_SEVERAL = regex(_SEVERAL_MEANT)
+# Words of which a text in lower case holds one where a pattern may match; the commonest first.
+_COUNT_WORDS = (
+    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", "device", "--include", "dist_t"),
+    *OPTIONS,
+    *MPI_LAUNCHERS,
+)
+
+
+class GpuCounts(NamedTuple):
+    """The most GPUs that a text counts, each number with its place; None without a number.
+
+    Attributes:
+        fewer: The most that options ask for, if fewer than its words count: on one node of several, or of a larger
+            machine. 0: of several GPUs each process has one, or each of several nodes.
+        is_part: The total is a part of the machine's GPUs, as in "4 of the 8 GPUs".
+    """
+
+    total: tuple[int, int] | None
+    per_node: tuple[int, int] | None
+    fewer: tuple[int, int] | None = None
+    is_part: bool = False
+
+
+def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> GpuCounts:
+    """Count the GPUs of a text.
+
+    Args:
+        names_gpu: Whether it may hold the name of one.
+        on_gpus: Whether the job runs on GPUs, so that MPI's processes have one each; by the text's words if None.
+    """
+    text, words = passage.text, passage.words
+    per_node: Counts = []
+    total: Counts = []
+    working: Counts = []
+    fewer = None
+    for each in EACH_WITH.finditer(words) if " each" in words else ():
+        if on_gpus or (on_gpus is None and speaks_of_gpus(words)):
+            per_node.append((number_in(each["by"]), each.start("by")))
+            total.append((number_of(each) * per_node[-1][0], each.start()))
+    if names_gpu or any_of(_COUNT_WORDS, words) or CARD_NUMBER.search(words):
+        in_words = matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))
+        for match in (*GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
+            start = match.start("v")
+            if part := _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start):
+                return GpuCounts((int(part["part"]), start), None, is_part=True)
+            if not _counts_nodes(text, match) and not is_no_count(text, start):
+                number, by = number_of(match), match.groupdict().get("by")
+                if is_fine(words, start, match.end()):
+                    working.append((number, start))
+                    continue
+                counts = per_node if by or _is_per_node(text, match) else total
+                counts.append((int(by) if by else number, start))
+                total += [(number * int(by), start)] if by else []
+        said = most(total, 100_000)
+        asked = asked_gpus(passage, on_gpus=on_gpus)
+        if asked.most and said and asked.most[0] < said[0]:
+            fewer = asked.most
+        elif asked.most and not said and asked.most[0] == 1 and (shows_several(words) or _SEVERAL_SAID.search(words)):
+            fewer = 0, asked.most[1]
+        per_node += asked.per_node
+        total += asked.total
+    if not text.isascii():
+        for pattern in _IN_OTHER_SCRIPTS:
+            for match in pattern.finditer(words):
+                if not is_no_count(words, match.start("v")):
+                    counts = per_node if _is_per_node(words, match) else total
+                    counts.append((number_of(match), match.start()))
+    if not any(count for count, _ in (*per_node, *total, *working)):
+        single = first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
+        if single and (_PER_NODE_BEHIND.match(words, single.end()) or _ONE_NODE_BEHIND.match(words, single.end())):
+            # "single-GPU nodes" are several
+            several = _ONE_NODE_BEHIND.match(words, single.end()) is None
+            return GpuCounts(None, (1, single.start()), (0, single.start()) if several else None)
+        none = asks_for_none(words)
+        return GpuCounts(None if none is None else (0, none), None)
+    return GpuCounts(most(total or ([] if per_node else working), 100_000), most(per_node, 100), fewer)
+
+
+def several_meant(words: str) -> bool:
+    """Whether a folded text is about a job on several GPUs, perhaps without their number."""
+    return _JOB_OF_SEVERAL.search(words) is not None
+
+
+def counts_gpus(text: str) -> bool:
+    """Whether a text states GPUs in words, as "on 2 GPUs"."""
+    return _GPUS.search(text) is not None or GPUS_BY.search(text) is not None
+
+
+def _times(text: str) -> Iterator[re.Match[str]]:
+    for match in _TIMES.finditer(text):
+        start, end = match.span()
+        if _NODES_AFTER.match(text, end):
+            if _COUNTED_BEFORE.search(text, max(0, start - _COUNTED_BEFORE_CHARS), start):
+                yield match
+        elif _TIMES_BEHIND.search(text, max(0, start - _TIMES_BEHIND_CHARS), start) or _TIMES_BEFORE.match(text, end):
+            yield match
+
+
+def _counts_nodes(text: str, match: re.Match[str]) -> bool:
+    """Whether a number is that of "8 GPU nodes"."""
+    behind = match.end("v")
+    return behind < match.end() and text[behind] == " " and bool(_NODES_BEHIND.match(text, match.end()))
+
+
+def _is_per_node(text: str, match: re.Match[str]) -> bool:
+    start = match.start("v")
+    before = _PER_NODE_BEFORE.search(text, max(0, start - _PER_NODE_BEFORE_CHARS), start)
+    # "4 nodes with 8 GPUs" have 8 each, "4 nodes with 32 GPUs" have 32.
+    number = number_of(match)
+    each = before and not (before["with"] and number > 8)
+    return number <= MOST_ON_A_NODE and bool(each or _PER_NODE_BEHIND.match(text, match.end()))

@@ -1,0 +1,151 @@
+"""The GPUs that options of commands and configurations ask for. Pure."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from typing import NamedTuple
+
+from distriage.base.texts import regex
+from distriage.facts.counting.numerals import number_of, numbers_at
+from distriage.facts.gpus import GPU_NUMBER
+from distriage.facts.scanning import Counts, Passage, first_at, matches_at, most, places
+
+COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
+# Options and fields, and a value behind them; of `--gres=gpu:a100:8` with the type between.
+_VALUE = r"(?::[a-z]\w{0,30})?[\"'\]]{0,2}\s{0,8}[=:填]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
+_PER_NODE_OPTIONS = (
+    *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
+    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "num gpus  ", 'gpu "num'),
+)
+_PER_NODE_OPTION = regex(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
+OPTIONS = (
+    *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size"),
+    *("numgpus", "num_devices", "num_processes", "gpu count", "gpu_count", "number of gpus:"),
+    *("tpu_cores=", "-tp-size", "-tp "),
+)
+# But not the advice of Accelerate's errors, the demand of a Ray actor, the origin of a checkpoint, or a degree of 1.
+_OPTION = regex(
+    r"(?<!specifying `--)(?<!target)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )"
+    r"(?<!saved with )(?<!saved with dp )"
+    rf"(?!(?:tensor.parallel.size|-tp(?:-size)?)[\"' ]?\s{{0,3}}[=:]?\s{{0,3}}1\b)"
+    rf"(?:{'|'.join(OPTIONS)}){_VALUE}(?!\s?(?:!=|[*x×]\s?\d))"
+)
+# One side of a server whose prefill and decoding are apart
+_SIDE_BEFORE = regex(r"\b(?:prefill|decod(?:e|ing))(?: (?:pods?|nodes?|workers?|instances?))?:? ?[`(]?-{0,2}\Z")
+_SIDE_BEFORE_CHARS = 30  # at most
+_GPUS_OPTION = regex(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
+    rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
+    r"(?![\w.:]|[,-]\d|\s?[x×*]\s?\d|\s?(?:gb|m?s|sec|min)\b)"
+)
+_GPUS_OPTION_BEFORE = regex(r"(?:\A|[^\w.])(?:n_?)?\Z")
+_NO_GPUS = regex(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
+_DEVICES = regex(r"(?<!\w)devices[\"']?\s?[=:]\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
+_NCCL_TESTS_STARTS = (
+    *("all_reduce_perf", "all_gather_perf", "alltoall_perf", "broadcast_perf", "reduce_perf", "reduce_scatter_perf"),
+    *("sendrecv_perf", "scatter_perf", "gather_perf", "hypercube_perf"),
+)
+_NCCL_TESTS = regex(rf"[a-z_]{{8,20}}{COMMAND}\s(?:-g|--ngpus)\s?(?P<v>\d{{1,3}})\b")
+_DEVICE_LIST = regex(
+    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus?[= ]|--devices?[= ][\"']?"
+    r"|device_ids\s?=\s?\[|--include[= ][\"']?[\w.-]{1,60}:)"
+    r"(?P<list>\d{1,2}(?:,\s?\d{1,2}){1,31}|(?<=--gpu )0(?:\s\d{1,2}){1,31})(?![\w.])"
+)
+MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
+_HOST = r"(?:[\w.-]{1,60}|<[^<>\n]{1,40}>):\d{1,3}"
+MPI_HOSTS = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-H|--hosts?)\s(?P<hosts>{_HOST}(?:,{_HOST}){{0,127}})")
+_MPI_PROCESSES = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
+_MPI_PER_NODE = regex(r"npernode[ =](?P<v>\d{1,3})\b")
+# For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
+_OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
+# Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
+_DEGREES = regex(r"(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)[ =]\s?(?P<v>\d{1,4})\b")
+_COMMANDS_END = regex(r"(?<!\\)\n")
+_DIST_TRAIN = regex(
+    r"dist_(?:train|test)\.sh\s[^\s./$]{0,99}[./$]\S{0,200}\s(?:\S{1,200}\s)?(?P<v>\d{1,2})(?![\w.])"
+)  # of OpenMMLab
+_DEEPSPEED_GPUS = regex(r"deepspeed\s[^\n]{0,80}?--num_gpus[= ](?P<v>\d{1,3})\b")
+
+_DEVICE_LIST_STARTS = ("visible_devices", "gpus=", "gpus =", "--gpu", "--device", "device_ids", "--include")
+_ONE_VISIBLE = regex(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\d])")
+
+
+class AskedGpus(NamedTuple):
+    """The counts that options ask for, each with its place.
+
+    Attributes:
+        most: The largest that options name, other than `gpus=` and MPI's processes.
+    """
+
+    per_node: Counts
+    total: Counts
+    most: tuple[int, int] | None
+
+
+def asked_gpus(passage: Passage, *, on_gpus: bool | None) -> AskedGpus:
+    """Read the options of a text.
+
+    Args:
+        on_gpus: Whether the job runs on GPUs, so that MPI's processes have one each; by the text's words if None.
+    """
+    text, words = passage.text, passage.words
+    per_node = numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS) + numbers_at(_DIST_TRAIN, words, ("dist_t",))
+    per_node += numbers_at(_DEVICES, words, ("devices",)) + numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
+    listed = matches_at(_DEVICE_LIST, words, places(_DEVICE_LIST_STARTS, words))
+    lists = [(re.findall(r"\d+", match["list"]), match.start()) for match in listed]
+    per_node += [(len(devices), place) for devices, place in lists]
+    # The number of an elastic job's processes changes.
+    processes = [] if "--max-np" in words else numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
+    times = max([number for number, _ in processes], default=1)
+    total = [
+        (number, place)
+        for number, place in numbers_at(_OPTION, words, OPTIONS)
+        if not _SIDE_BEFORE.search(words, max(0, place - _SIDE_BEFORE_CHARS), place)
+    ]
+    total += [(n * times, place) for n, place in numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)]
+    total += _grids(words)
+    if visible := {device for devices, _ in lists for device in devices}:
+        total = [one for one in total if one[0] <= len(visible)]
+    # MPI's processes each have as many as the options of one ask for.
+    largest = most([*per_node, *total], 100_000) if times == 1 else None
+    if processes and (on_gpus or (on_gpus is None and speaks_of_gpus(words))):
+        per_node += numbers_at(_MPI_PER_NODE, words, ("npernode",))
+        total += processes
+        hosts = [*matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
+        slots = {int(host.rpartition(":")[2]) for match in hosts for host in match["hosts"].split(",")}
+        per_node += [(slots.pop(), hosts[0].start())] if len(slots) == 1 else []
+    total += [
+        (number_of(match), match.start())
+        for match in matches_at(_GPUS_OPTION, words, places(("gpus",), words))
+        if _GPUS_OPTION_BEFORE.search(words, max(0, match.start() - 3), match.start())
+    ]
+    return AskedGpus(per_node, total, largest)
+
+
+def asks_for_none(words: str) -> int | None:
+    """The place where a folded text asks for no GPU."""
+    none = first_at(_NO_GPUS, words, places(("gpus",), words))
+    return none.start() if none else None
+
+
+def speaks_of_gpus(words: str) -> bool:
+    """Whether the processes of a folded text run on GPUs, by its words."""
+    return _OF_GPUS.search(words) is not None
+
+
+def shows_several(words: str) -> bool:
+    """Whether processes see different single GPUs in a folded text, perhaps one after the other."""
+    return len(set(_ONE_VISIBLE.findall(words))) > 1
+
+
+def _grids(words: str) -> Counts:
+    """The product of the degrees of parallelism in each command that has several."""
+    found: list[tuple[dict[str, int], int]] = []
+    end = -1
+    for match in matches_at(_DEGREES, words, places(("tensor", "-tp", "pipeline", "-pp", "data"), words)):
+        if match.start() > end:
+            end = behind.start() if (behind := _COMMANDS_END.search(words, match.end())) else len(words)
+            found.append(({}, match.start()))
+        if match["kind"][0] != "d" or "enable-dp-attention" not in words:
+            found[-1][0][match["kind"].strip("-")[0]] = number_of(match)
+    return [(prod(degrees.values()), place) for degrees, place in found if len(degrees) > 1]
