@@ -32,6 +32,12 @@ from distriage.segments import split
         "It hides the cause|Several users told us that jobs die.",
         "The watchdog keeps the job|Here is `hang.py`, a hang made on purpose.",
         "It goes on|There is a check for None, so consider adding this line.",
+        "It is wrong|Since the change of the sampler (#12) every rank draws the same.",
+        "It waits|Going back commit by commit, the change that introduced it is the new mode.",
+        "It is slow|I narrowed it down to the transport of the newer release.",
+        "It waits|I traced it to `getfqdn()`, which the others cannot resolve.",
+        "It waits|Both are in flight. Is it allowed?",
+        "It is full|We need to modify the worker, so that this fails gracefully.",
         "Do not reset CUDA_VISIBLE_DEVICES in runner.py|It keeps users from choosing a card.",
     ],
 )
@@ -46,6 +52,7 @@ def test_who_says_how_it_comes_about_explains_it(text: str) -> None:
         "It hangs|Any idea what might fix it? Nothing I tried would fix this.",
         "It crashes|No idea why, it worked since May.",
         "Make fails for the extension|It ends in an error.",
+        "It fails|It fails since the update, is it possible that it lacks memory?",
         "Do not reset the state|KeyError: 1\n```\nKeyError: 1\n```",
     ],
 )

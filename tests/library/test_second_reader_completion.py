@@ -190,14 +190,10 @@ def test_a_family_stays_only_where_the_joined_label_is_of_it(same_family: bool) 
 @pytest.mark.parametrize("calibrated", [True, False])
 def test_only_a_cause_that_is_given_has_its_check_at_the_top(calibrated: bool) -> None:
     first = make_verdict(axis_verdict("cause", outcome="abstain"))
-    seen = Situation(
-        seen=frozenset(
-            {"hangs", "no-stacks", "python", "own-process", "ranks", "trains", "one-process-each", "branch-unknown"}
-        )
-    )
-    both = completed(first, {"cause": {"rank-desynchronization": 1.0}}, calibrated, situation=seen)
+    seen = Situation(seen=frozenset({"hangs", "no-stacks", "python", "own-process"}))
+    both = completed(first, {"cause": {"concurrency-defect": 1.0}}, calibrated, situation=seen)
     check = check_for(
-        TAXONOMY, "rank-desynchronization", both.axes["symptom"].label, with_labels(seen, both.axes, TAXONOMY)
+        TAXONOMY, "concurrency-defect", both.axes["symptom"].label, with_labels(seen, both.axes, TAXONOMY)
     )
     assert both.axes["cause"].outcome == ("apply" if calibrated else "suggest")
     beside = [cause.check for cause in both.differential.causes if cause.check] if both.differential else []

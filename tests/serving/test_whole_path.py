@@ -9,8 +9,9 @@ import pytest
 
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
 
+from support import chromium
 from support.command_line import Command
-from support.whole_path import BODY, CAN_TAKE_PICTURES, NEW, SHOWN, TITLE, TRACKER, plain, steps, walk
+from support.whole_path import BODY, NEW, SHOWN, TITLE, TRACKER, plain, steps, walk
 
 
 @pytest.mark.slow
@@ -24,7 +25,7 @@ def test_a_maintainer_goes_the_whole_way(
     )  # two processes more would load the model for 60 issues each
     page = steps()
     assert sum(line.startswith("distriage ") for step in page for line in step.commands) == 11
-    with walk(tmp_path, tmp_path if CAN_TAKE_PICTURES else None, every=2, length=160) as walker:
+    with walk(tmp_path, tmp_path if chromium.IS_HERE else None, every=2, length=160) as walker:
         for step in page:
             if step.commands[0].startswith("distriage reviews"):
                 before = walker.own()

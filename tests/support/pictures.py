@@ -8,10 +8,8 @@ python -m support.pictures   make docs/images/verdict.svg, and queue-*.png if pl
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import io
 import re
-from pathlib import Path
 
 from rich.console import Console
 
@@ -20,6 +18,7 @@ from distriage.answer.screen import print_parts
 from distriage.classifier import Classifier
 from distriage.reports.sources import read_report
 
+from support import chromium
 from support.checkout import REPOSITORY
 
 IMAGES = REPOSITORY / "docs" / "images"
@@ -59,7 +58,7 @@ def main() -> None:
     for file, (name, value) in BADGES.items():
         (IMAGES / f"badge-{file}.svg").write_text(badge(name, value), encoding="utf-8")
     (IMAGES / "verdict.svg").write_text(verdict_picture(), encoding="utf-8")
-    if importlib.util.find_spec("playwright") is not None and Path("/usr/bin/chromium").exists():
+    if chromium.IS_HERE:
         from support.queue_demo import pictures
 
         pictures(IMAGES)

@@ -1,26 +1,25 @@
-"""A browser before a queue: Debian's chromium, driven by Playwright."""
+"""A browser before a queue."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 pytest.importorskip("playwright", reason="needs playwright: pip install 'distriage[dev]'")
 
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from distriage.classifier import Classifier
 
+from support import chromium
 from support.queue_demo import log_in
 from support.queue_server import TOKEN, Queue, queue
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Error, Page
 
-CHROMIUM = Path("/usr/bin/chromium")
 WAIT_MS = 60_000  # on a machine that is busy with other things
 # Rule and elements of all that axe has to complain of, which are few enough to read.
 COMPLAINTS = """options => axe.run({resultTypes: ["violations"], ...options}).then(({violations}) =>
@@ -58,13 +57,10 @@ def check_access(page: Page) -> None:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Started once for `tests/serving/browser`: to start it takes three seconds of CPU."""
+    """Started once for `tests/serving/browser`: to start it takes a second of CPU."""
     expect.set_options(timeout=WAIT_MS)
-    if not CHROMIUM.is_file():
-        pytest.skip("needs chromium: apt-get install chromium")
-    with sync_playwright() as playwright:
-        yield (launched := playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]))
-        launched.close()
+    with chromium.browser() as launched:
+        yield launched
 
 
 @pytest.fixture(scope="module")

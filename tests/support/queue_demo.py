@@ -23,6 +23,7 @@ from distriage.classifier import Classifier
 from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.store import Issue, Review, Store, StoredVerdict, report_digest
 
+from support import chromium
 from support.checkout import REPOSITORY as CHECKOUT
 from support.server import Running, running
 
@@ -166,11 +167,8 @@ def log_in(page: Any, url: str, token: str = TOKEN) -> None:
 
 def pictures(folder: Path) -> None:
     """The three of docs/triage-queue.md."""
-    from playwright.sync_api import sync_playwright
-
     folder.mkdir(parents=True, exist_ok=True)
-    with demo(ISSUES) as (server, _), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    with demo(ISSUES) as (server, _), chromium.browser() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 860})
         page.set_default_timeout(120_000)
         url = f"http://127.0.0.1:{server.port}"
@@ -187,7 +185,6 @@ def pictures(folder: Path) -> None:
         _take(page, folder / "queue-issue.png")
         page.goto(f"{url}/queue/charts")
         _take(page, folder / "queue-charts.png", full_page=True)
-        browser.close()
 
 
 def _take(page: Any, file: Path, **options: Any) -> None:

@@ -7,7 +7,6 @@ python -m support.whole_path   carry it out, and write into the page what the co
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import json
 import os
@@ -28,7 +27,7 @@ import httpx
 from distriage.commands.main import main as distriage
 from distriage.model.shipped import default_model
 
-from support import local_http
+from support import chromium, local_http
 from support.app_key import APP_ID, app_key_pem
 from support.checkout import REPOSITORY as CHECKOUT
 from support.github import FOREVER, PERSON, TOKEN, GitHub
@@ -46,7 +45,6 @@ PAST, LATER, OPEN = 240, 60, 6  # issues: when the path begins, filed while it g
 NEW = PAST + 1  # the issue that Action and App are asked about
 FIRST_S, DAY_S = 1_735_689_600, 86_400  # the tracker begins with 2025; an issue a day
 SHOWN = 25  # lines of an output on the page
-CAN_TAKE_PICTURES = importlib.util.find_spec("playwright") is not None and Path("/usr/bin/chromium").exists()
 STEP = re.compile(r"^```sh\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```\n)?", re.M | re.S)
 ORIGINAL = "deepspeedai/DeepSpeed#7900"  # the new issue below says the same in other words
 TITLE = "adapter_model.safetensors is empty after saving QLoRA with ZeRO-3 offload"
@@ -260,10 +258,7 @@ def plain(line: str) -> str:
 
 
 def _take(address: str, folder: Path, images: Path) -> None:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    with chromium.browser() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 1180})
         page.set_default_timeout(120_000)
         log_in(page, address, ADMIN)
@@ -274,7 +269,6 @@ def _take(address: str, folder: Path, images: Path) -> None:
         page.set_viewport_size({"width": 1000, "height": 700})
         page.goto((folder / "own" / TRACKER / "report.html").as_uri())
         page.screenshot(path=images / "path-report.png")
-        browser.close()
 
 
 def write_page(pictures: Path | None) -> None:
@@ -295,4 +289,4 @@ def write_page(pictures: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    write_page(IMAGES if CAN_TAKE_PICTURES else None)
+    write_page(IMAGES if chromium.IS_HERE else None)

@@ -25,6 +25,7 @@ from distriage_training.learn.examples import Wishes, choose, is_afterwards, usa
 from distriage_training.learn.fit import blocks, calibrate, contrast, held_out_scores
 from distriage_training.learn.thresholds import LEAST_PROBABILITY, STEP, Promise, find_threshold, lower_bound
 
+from support import chromium
 from support.command_line import Command, assert_one_line
 from support.github import GitHub
 from support.past_issues import REPOSITORY, past_issue, plain_history, write_history
@@ -236,22 +237,14 @@ def test_a_history_becomes_a_folder_and_a_page(command: Command, keyword_bundle:
 
 @pytest.mark.browser
 def test_a_long_label_is_not_one_letter_a_line_on_a_narrow_screen(own_labels: Path, tmp_path: Path) -> None:
-    pytest.importorskip("playwright", reason="needs playwright: pip install 'distriage[dev]'")
-    from playwright.sync_api import sync_playwright
-
-    chromium = Path("/usr/bin/chromium")
-    if not chromium.is_file():
-        pytest.skip("needs chromium: apt-get install chromium")
     page = (own_labels / "report.html").read_text(encoding="utf-8")
     assert "<p>Nowhere.</p>" in page
     (tmp_path / "long.html").write_text(page.replace(">crash<", f">{'x' * 50}<"), encoding="utf-8")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    with chromium.browser() as browser:
         shown = browser.new_page(viewport={"width": 400, "height": 800})
         shown.goto((tmp_path / "long.html").as_uri())
         widths = shown.locator("tbody th").evaluate_all("cells => cells.map(cell => cell.offsetWidth)")
         over = shown.evaluate("document.documentElement.scrollWidth")
-        browser.close()
     assert min(widths) >= 160 and over == 400
 
 

@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from time import sleep
@@ -21,6 +20,7 @@ import pytest
 from distriage.model.taxonomy import default_taxonomy
 from distriage_training.study.sources import read_verdicts
 
+from support import chromium
 from support.command_line import Command, assert_one_line
 from support.github import GitHub
 from support.toys import QUESTION, annotation, review, write_corpus, write_lines
@@ -354,32 +354,20 @@ def test_a_repository_is_fetched_and_classified(
     assert done.out.startswith("2 reports, 2 failures")
 
 
-CHROMIUM = Path("/usr/bin/chromium")
-
-
-@pytest.fixture
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'distriage[dev]'")
-    if not CHROMIUM.is_file():
-        pytest.skip("needs chromium: apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        yield (launched := started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]))
-        launched.close()
-
-
 @pytest.mark.browser
-def test_the_page_fits_a_phone_and_a_desk_in_light_and_dark(page: Path, browser: Any) -> None:
+def test_the_page_fits_a_phone_and_a_desk_in_light_and_dark(page: Path) -> None:
     colours, problems = set(), []
-    tab = browser.new_page(offline=True)
-    tab.on("console", lambda message: problems.append(message.text))
-    for scheme in ("light", "dark"):
-        tab.emulate_media(color_scheme=scheme)
-        for width in (390, 1280):
-            tab.set_viewport_size({"width": width, "height": 900})
-            tab.goto(page.as_uri())
-            assert problems == []
-            assert tab.evaluate("document.documentElement.scrollWidth") == width
-            ends = "[...document.querySelectorAll('svg.bars text')].map(text => text.getBoundingClientRect().right)"
-            assert max(tab.evaluate(ends)) <= width
-            colours.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
+    with chromium.browser() as browser:
+        tab = browser.new_page(offline=True)
+        tab.on("console", lambda message: problems.append(message.text))
+        for scheme in ("light", "dark"):
+            tab.emulate_media(color_scheme=scheme)
+            for width in (390, 1280):
+                tab.set_viewport_size({"width": width, "height": 900})
+                tab.goto(page.as_uri())
+                assert problems == []
+                assert tab.evaluate("document.documentElement.scrollWidth") == width
+                ends = "[...document.querySelectorAll('svg.bars text')].map(text => text.getBoundingClientRect().right)"
+                assert max(tab.evaluate(ends)) <= width
+                colours.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert len(colours) == 2

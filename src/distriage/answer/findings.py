@@ -49,7 +49,11 @@ _ATTACHED = regex(
     r"|(?<!\w)(?:log|trace|output|error)s?(?: [a-z]{2,12}){0,6} attached|attached: ?[\w.-]{1,40}\.(?:log|txt)\b"
 )
 _LEVEL = regex(r"(?m)^(?:[>\[ ]{0,3}(?:ERROR|FATAL)\]?[: ] ?\w|E {2,6}\w{1,60}(?:Error|Exception)\b)")
-_ANNOUNCED = regex(r"(?:error|exception|message|fail(?:s|ed)?|crash(?:es)?)\b[^\n:：]{0,40}[:：]\s*\Z", re.I)
+_ANNOUNCED = regex(
+    r"(?:(?:error|exception|message|fail(?:s|ed)?|crash(?:es)?)\b|报错|错误)[^\n:：]{0,40}[:：]\s*\Z"
+    r"|\b(?:gets?|got|gives|following) (?:an? |the |this )?(?:error|exception)\s*\Z",
+    re.I,
+)
 # A title that quotes a message, if only its end.
 _SIGNAL = regex(
     r"\bSIG[A-Z]{2,5}\b|\bsignal \d|\bexit ?codes? -?\d|has no attribute '|no module named|cannot import name"
@@ -57,7 +61,7 @@ _SIGNAL = regex(
     re.I,
 )
 _STACKS = ("py-spy", "pstack", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
-_FRAME = regex(r"(?m:^#\d{1,3} {1,3}0x[0-9a-f]{6})")  # gdb's; excerpts begin with any number
+_FRAME = regex(r"(?m:^#\d{1,3} {1,3}0x[0-9a-f]{6}|^\[bt\] \(\d)")  # gdb's, whose excerpts begin anywhere; MXNet's
 _LEAST_JUDGED = 150  # characters; readers of questions were shown no shorter report
 _ERROR_TIMED_OUT = regex(r"error\b[^\n]{0,80}\btimed out")
 _TIMED_OUT = ("timed out", "timeout ", "timeout:", "timeouterror")
@@ -117,8 +121,8 @@ class Findings:
         situation = with_labels(self.situation, decisions, taxonomy)
         ranked = prediction.scores[CAUSE].ranked() if CAUSE in decisions else ()
         right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
-        missing = self._missing(decisions, situation, in_domain=prediction.in_domain)
-        if any(question.fact == "error" for question in missing) and not _hangs(decisions, taxonomy):
+        asked = self._asked(decisions, situation, in_domain=prediction.in_domain)
+        if any(question.fact == "error" for question in asked) and not _hangs(decisions, taxonomy):
             situation = replace(situation, seen=frozenset())  # only visible things can be checked
         rivals = differential(decisions, ranked, taxonomy, situation, right_among)
         return Verdict(
@@ -136,7 +140,7 @@ class Findings:
             environment=facts.stated(),
             sources={fact: _source(at) for fact, at in facts.sources.items() if fact not in facts.ambiguous},
             version_pairs=[_version_pair(pair) for pair in facts.comparisons],
-            missing=missing,
+            missing=self._deserving(asked),
             known_problems=[
                 *map(_unfit, misfits(facts, read.segments)),
                 *(
@@ -171,13 +175,11 @@ class Findings:
             evidence=list(self.evidence[axis]) if self.evidence is not None and applicable else None,
         )
 
-    def _missing(
-        self, decisions: Mapping[str, Decision], situation: Situation, *, in_domain: bool
-    ) -> list[MissingFact]:
+    def _asked(self, decisions: Mapping[str, Decision], situation: Situation, *, in_domain: bool) -> list[MissingFact]:
         thin = self.read.is_thin
         if not _applies(decisions) or not (in_domain or thin) or self.read.tells_no_failure:
             return []  # not about a failure that we could help with
-        asked = missing_facts(
+        return missing_facts(
             self.read.facts,
             has_error=self._has_error(hangs=_hangs(decisions, self.bundle.taxonomy)),
             thin=thin,
@@ -185,7 +187,9 @@ class Findings:
             situation=situation,
             segments=self.read.segments,
         )
-        if thin or len(self.read.report.body) < _LEAST_JUDGED:
+
+    def _deserving(self, asked: list[MissingFact]) -> list[MissingFact]:
+        if self.read.is_thin or len(self.read.report.body) < _LEAST_JUDGED:
             return asked  # nobody judged such reports, and any answer helps
         return [one for one in asked if deserves(QUESTION, self._measured, self.bundle.taxonomy, one.fact)]
 

@@ -69,7 +69,7 @@ def missing_facts(
     seen = situation.seen
     hangs = "hang" in means and not ("no-hang" in seen and seen & {"alone", "ends-itself"})
     stated = facts.stated().keys() | facts.ambiguous.keys() | situation.stated
-    told = not thin and (situation.explained or "unscheduled" in seen)  # the decisive facts are there
+    told = not thin and (situation.explained or seen & {"unscheduled", "awaits-place"})  # the decisive facts are there
     families = _OWN if not segments.of(Kind.SOURCE) else {*_OWN, "configuration"}
     own = CAUSE in likely and likely[CAUSE].family in families and not thin  # the reporter's script or data
     version = _version(facts, situation, stated, means)

@@ -37,6 +37,7 @@ def measures(read: ReadReport, prediction: Prediction, taxonomy: Taxonomy) -> di
         "explained": float(read.situation.explained),
         "errors": math.log1p(len(read.input.errors)),
         "known": float(read.facts.framework in projects().all),
+        **{need: float(need in read.situation.seen) for need in ("remedy", "traceback", "config")},
         "version": float("framework_version" in {*read.facts.stated(), *read.facts.ambiguous}),
     }
     for axis, scores in prediction.scores.items():

@@ -18,6 +18,7 @@ from distriage.facts.counting.nodes import (
     count_nodes,
     is_each,
     printed_counts,
+    printed_ranks,
     speaks_of_several_nodes,
 )
 from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
@@ -139,6 +140,8 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         found |= _placed("gpu_model", None if model else gpu_model(output, gpu_places(output.words)), output)
         found |= counted
     found |= _placed("nodes", nodes, started)
+    if not on_cpu and "gpu_count" not in found:
+        found |= _placed("gpu_count", printed_ranks(output), output)
     if launched := printed_counts(output):
         printed_nodes, processes, place = launched
         found.setdefault("nodes", (printed_nodes, output.source(place)))

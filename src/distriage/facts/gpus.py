@@ -38,7 +38,7 @@ _HUNDREDS = (
 _HUNDRED = regex(r"00(?:(?<=[ahvpb][1238]00)|(?<=a[26]00)0|(?<=[67][89]00)|(?<=r9700))")
 _STARTS = (
     *("l40", "titan", "ascend", "rtx", "gtx", "tpu", "910", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
-    *("k-80", "gb10", "9070", "h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
+    *("k-80", "a2 ", "gb10", "9070", "h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
     *("mx1", "mx2", "mx3", "mx4", "mx5"),
     *("a45", "a50", "a55", "mi1", "mi2", "mi3", "radeon", "rx ", "vega ", "gaudi", "trainium", "max 1"),
     *("apple m", "m1 ", "m2 ", "m3 ", "m4 ", "m5 "),
@@ -47,7 +47,8 @@ _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|NVL|\d{2,3}\s?GB))*"
 _BEFORE = r"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))"
 _BEHIND = rf"(?:s?{AFTER}|(?=[xX]\d))"
 _GPU = regex(
-    rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|(?:(?<=[Tt]esla[ -])|(?<=[Gg]pu: )|(?<=GPU: ))[kmpt]\d{{1,3}}){_MEMORY}){_BEHIND}"
+    rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|(?:(?<=[Tt]esla[ -])|(?<=[Gg]pu: )|(?<=GPU: ))[kmpt]\d{{1,3}}|(?<=NVIDIA )A2)"
+    rf"{_MEMORY}){_BEHIND}"
 )
 _LESSER = regex(rf"{_BEFORE}(?P<v>{_LESSER_NAME}{_MEMORY}){_BEHIND}")
 # A bare number is a step, a line or a page, unless a count or a word beside it makes it a card.

@@ -32,6 +32,7 @@ _NATIVE = (  # a program of C++; its frames, files and libraries occur in the lo
     ),
 )
 _PYTHON = (".py", "import ", "pytest", "python", "pip install", "torch.", "torchrun")
+_JVM = regex(r"\b(?:java|jvm|scala|spark-submit|[dn]l?4j|deeplearning4j)\b|\.java:\d")
 _SEVERAL = (
     (
         *(" rank", "rank ", "ranks", "world", "multi", "data", "tensor", "pipeline", "expert", "context", "model"),
@@ -65,7 +66,7 @@ _NOT_ALONE = (
         r"|nproc[a-z_-]{0,12}[ =][2-9]"
     ),
 )
-_ONE_PROCESS, _NOT_ONE = ("nn.dataparallel",), ("distributed", "ddp")
+_ONE_PROCESS, _NOT_ONE = ("nn.dataparallel", "mirroredstrategy"), ("distributed", "ddp", "multiworkermirrored")
 _HANGS = (
     (
         *("hang", "hung", "stuck", "lock", "freez", "froze", "stall", "wait", "block", "never ", "not ", "ever"),
@@ -148,9 +149,11 @@ def seen_in(
     nccl = gpu and several and not ray and "nccl" not in facts.absent
     one_process = any_of(_ONE_PROCESS, shown) and not any_of(_NOT_ONE, shown)
     frame, hangs = _last_frame(segments), _stands(_HANGS, shown)
+    python_shown = any_of(_PYTHON, shown) or bool(frame)
     holds = {
         "native": native,
-        "python": not native and (any_of(_PYTHON, shown) or bool(frame) or project is not None),
+        "python": not native and (python_shown or (project is not None and _JVM.search(shown) is None)),
+        "python-shown": not native and python_shown,
         "several": several,
         "alone": alone,
         "ranks": several

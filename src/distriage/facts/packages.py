@@ -93,7 +93,9 @@ _DRIVER_VERSION = r"[\s`*]{0,10}(?:[|:：=(是为>]|is)?[\s`*v]{0,4}(?P<v>\d{3}\
 _DRIVER = regex(
     rf"(?:driver(?: version| nvidia)?|(?:kernel|libcuda) reported version is|驱动(?:版本)?){_DRIVER_VERSION}", re.I
 )
-_DRIVER_SERIES = regex(r"(?<![\w.-])driver(?:\sversion)?:?\s(?P<v>[3-6]\d\d)(?![\w.-]|\s?[gm]i?b)", re.I)
+_DRIVER_SERIES = regex(
+    r"(?:(?<![\w.-])|(?<=nvidia-))driver(?:\sversion)?(?::?\s|-)(?P<v>[3-6]\d\d)(?![\w.-]|\s?[gm]i?b)", re.I
+)
 _CANN = regex(rf"{NAME_BEFORE}cann(?:[ _-]?version)?(?:[\"'`*|\n:=v(：]|{BLANKS}|{IS}){{1,10}}(?=\d\.){VERSION}", re.I)
 _NVIDIA_SMI = regex(rf"nvidia-smi{_DRIVER_VERSION}", re.I)
 

@@ -24,7 +24,7 @@ Counts = list[tuple[int, int]]  # number, and its place in the text
 # Words before a number that is not a count: part of another ("0.8.5 server"), of a name ("ZeRO-3 nodes", "HTTP 500
 # server", "RTX 6000 GPUs", "Windows 10 machine"), or of a supposed machine.
 _NO_COUNT = regex(
-    r"(?:\d[.,]|第\s?|\b(?:meant|intended|designed|written|tuned) for "
+    r"(?:\d[.,]|第\s?|\b(?:meant|intended|designed|written|tuned) for |\b\d{1,3} to "
     r"|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
     r"|more than|windows|ubuntu|debian|centos|rhel|rocky|alma|suse|leap|fedora|macos|linux|server|js)[ -]"
     r"|example, suppose [^\n.?]{0,80})\Z",
@@ -94,13 +94,18 @@ _FINE_BEFORE = regex(
     r"(?:on|with|for|at|using|in) (?:an? |the |only |just )?\Z"
 )
 _FINE_BEFORE_CHARS = 40  # at most
+_FINE_BEHIND = regex(
+    r"[ :：]{0,2}(?:(?:is|are|was|were|trains?|runs?|works?) )?(?:fine|ok|normally|works)\b"
+    r"(?!-| (?:only|until|but|for|with|on|under|if)\b)"
+    r"|[^\n，。；;,.]{0,6}(?:正常|没问题|没有问题)"
+)
 _FINE_ROW = regex(r"[^|\n]{0,40}\|(?:[^|\n]{0,40}\|)?\s?(?:ok|works|fine|pass(?:ed|es)?|good|✅|✓)\s?\|?;?(?:\n|\Z)")
 
 
 def is_fine(words: str, start: int, end: int) -> bool:
     """Whether the number between two places of a folded text is one with which it is said to work."""
     before = _FINE_BEFORE.search(words, max(0, start - _FINE_BEFORE_CHARS), start)
-    return bool(before or _FINE_ROW.match(words, end))
+    return bool(before or _FINE_BEHIND.match(words, end) or _FINE_ROW.match(words, end))
 
 
 def is_no_count(text: str, place: int) -> bool:

@@ -50,7 +50,8 @@ _BUILT_BEFORE = regex(
 _WORKS_CHARS = 110  # at most
 # The line of a form; any text after the colon is a system.
 _LINE = regex(
-    r"(?:What operating system[^\n?]{0,50}\?\n|(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?"
+    r"(?:What operating system[^\n?]{0,50}\?\n|Operating systems\n{1,2}"
+    r"|(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?"
     r"\s?(?:\([^()\n]{0,130}\)\s?)?"
     r"\*{0,2}[:：]\*{0,2})[^\S\n]{0,40}(?P<v>[A-Za-z](?:[\w.+! -]|(?<=GNU)/){1,59})",
     re.I,
@@ -80,8 +81,9 @@ _APPLE = regex(r"\A(?:OS ?X|Darwin(?![ -]?\d)|Mac(?= ?\d|\Z))\b:?", re.I)
 _A_MAC = regex(r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)")
 # An item of the reporter's own list, Python's own words and its banner, `uname -a`.
 _KERNEL = regex(
-    r"(?:(?<=[,;/] )|(?<=\n)|(?<= is )|(?<=\bon a )|(?<=\bon )(?=linux\n))"
-    r"(?P<v>linux)(?=\s{0,9}[,.;\n]|\Z| (?:container|machine|server|box)\b| \d\.\d)"
+    r"(?:(?<=[,;/] )|(?<=\n)|(?<=\n[-*] )|(?<=[：，、])|(?<= is )|(?<=\bon a )|(?<=\bon )(?=linux\n))"
+    r"(?P<v>linux)(?=\s{0,9}[,，.;\n]|\Z| (?:container|machine|server|box)\b| \d\.\d"
+    r"|-\d\.\d{1,2}\.\d(?![^\n]{0,60}-with-(?!glibc)))"
     r"|(?<=\()(?P<aside>linux)(?=\))"
     r"|platform(?:\s{0,9}:\s?| {3,30})(?P<platform>linux|darwin-[\d.]{3,12})"
     r"|\] on (?P<banner>linux)\b|(?P<uname>linux) (?:[\w.-]{1,60} )?\d\.\d{1,2}\.\S{1,60} #\d"
@@ -89,11 +91,14 @@ _KERNEL = regex(
 _KERNEL_STARTS = ("linux", "platform", "] on linux")
 _DRIVE = regex(r"(?<=(?<![A-Za-z0-9])[A-Z]):\\{1,2}[A-Za-z][\w .-]{1,40}\\")
 _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
-_FINE_UNDER = regex(
-    r"\b(?:(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through)"
-    r"|(?P<no>not|without|instead of|rather than|not (?:use|using|via|with|by))) `?\Z"
-)  # another launcher
-_FINE_UNDER_CHARS = 24  # at most
+_NOT_USED = regex(r"\b(?:not|without|instead of|rather than|not (?:use|using|via|with|by)) `?\Z")
+_FINE_UNDER = regex(r"\b(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through) `?\Z")
+_NEAR_CHARS = 24  # at most
+_FINE_BEHIND = regex(
+    r"[`)]{0,2}(?: [\w.-]{1,30}){0,4}?[`),]{0,2} (?:it |everything )?"
+    r"(?:solves|fixes|never fails|works\b(?! (?:only|until|but))|runs fine|is fine)"
+    r"|[^\n.;，。]{0,20}(?:没问题|没有问题|正常)"
+)
 
 
 def system_of(passage: Passage) -> tuple[str, int] | None:
@@ -111,6 +116,7 @@ def windows_of_paths(passage: Passage) -> tuple[str, int] | None:
 
 
 def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
+    linux = None
     for match in matches_at(_LINE, text, places(_LINE_STARTS, words)):
         if before_on_line(text, match.start()) not in _BEFORE:
             continue
@@ -120,8 +126,11 @@ def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
             named = _NAMED.search(text, match.start("v"), end if end >= 0 else len(text))
             if _ELSEWHERE.match(text, match.start("v")) or (named is None and not _SYSTEM.match(value)):
                 continue
-            return _written(named["v"] if named else value), match.start()
-    return None
+            found = _written(named["v"] if named else value), match.start()
+            if value.lower() != "linux":
+                return found
+            linux = linux or found  # another line may say more
+    return linux
 
 
 def _in_prose(text: str, words: str) -> tuple[str, int] | None:
@@ -165,18 +174,22 @@ def _written(name: str) -> str:
 
 
 def launcher_of(text: Passage) -> tuple[str, int] | None:
-    """The launcher that a text names, and its place; one said to work for lack of another."""
+    """The launcher that a text names, other than one said to work; and its place."""
     known = projects()
     if not any_of(known.starts_of_launchers, text.words):
         return None
-    working = None
     for name, launcher in known.launchers.items():
-        found = list(matches_at(launcher.expression, text.text, places(launcher.starts, text.words)))
-        starts = [one.start() for one in found]
-        fine = [_FINE_UNDER.search(text.words, max(0, start - _FINE_UNDER_CHARS), start) for start in starts]
-        meant = [start for start, one in zip(starts, fine, strict=True) if not (one and one["no"])]
-        if meant and any(one and not one["no"] for one in fine):
-            working = working or (name, meant[0])
-        elif meant:
-            return name, meant[0]
-    return working
+        found = matches_at(launcher.expression, text.text, places(launcher.starts, text.words))
+        meant = [one for one in found if not _stands_before(_NOT_USED, text.words, one.start())]
+        if meant and not any(_works_with(text.words, one.start(), one.end()) for one in meant):
+            return name, meant[0].start()
+    return None
+
+
+def _works_with(words: str, start: int, end: int) -> bool:
+    """Whether it works with the launcher named between two places."""
+    return _stands_before(_FINE_UNDER, words, start) or _FINE_BEHIND.match(words, end) is not None
+
+
+def _stands_before(pattern: re.Pattern[str], words: str, place: int) -> bool:
+    return pattern.search(words, max(0, place - _NEAR_CHARS), place) is not None

@@ -26,7 +26,7 @@ _CARD_SIGN = "卡(?![住死顿壳了着在])"  # a card; with these it is "stuck
 # Each pattern begins with a digit and looks back from it: `re` finds such patterns five times as fast as those that
 # begin with a lookbehind.
 GPUS_BY = regex(  # 8x A100, 2x8 H100
-    rf"(?P<v>[1-9](?<![A-Za-z0-9_.]\d){FIGURES})\s?[x×*]\s?(?:(?P<by>[1-9]\d{{0,2}})\s?[x×*]?\s?)?"
+    rf"(?P<v>[1-9](?<![A-Za-z0-9_.]\d)(?!\d{{2,3}}x\d{{3,4}}(?!\w)){FIGURES})\s?[x×*]\s?(?:(?P<by>[1-9]\d{{0,2}})\s?[x×*]?\s?)?"
     rf"(?i:{_MAKER}|\d{{2,3}}\s?GB\s){{0,2}}(?:{_NAMED}|(?i:{_GPU}){AFTER}|RTX|GTX|TITAN)"
 )
 _GPUS = regex(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Llama-3 GPU", "1-4 GPUs", "A800 80 GPU cards"
@@ -37,8 +37,8 @@ _GPUS = regex(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Llama-3
 )
 _PART_BEFORE = regex(
     r"\b(?:on|with|using|uses?|only|over|takes?|to|choose|chose|select) (?P<part>\d{1,3}) (?:gpus? )?(?:to use )?\(?"
-    r"(?:(?:out )?of|among) (?:the |our |my |its )?\Z"
-)  # 4 of 8 GPUs
+    r"(?:(?:out )?of|among) (?:the |our |my |its )?\Z|\b(?P<some>\d{1,3}) gpus? (?:on|of|in) an? \Z"
+)  # 4 of 8 GPUs, 2 GPUs on an 8xA100 machine
 _PART_BEFORE_CHARS = 40  # at most
 _TIMES = regex(r"[x×*]\s?(?P<v>[1-9]\d{0,2})(?![A-Za-z0-9_.])")  # H100 x 8, x8 H100
 _COUNTED_BEFORE = regex(rf"(?<![\w.])\d{{1,3}}\s{GPU_NAME}\s?\Z")  # 2 H800*8 nodes; but "A100 x 8 nodes" are eight
@@ -47,21 +47,22 @@ _NODES_AFTER = regex(r"\s?nodes?\b")
 _NODES_BEHIND = regex(r"\s(?:(?:compute|worker)\s)?(?:nodes|machines|servers|hosts)\b")
 _TIMES_BEHIND = regex(
     r"(?:[ABHLV](?:\d00S?|20|40S?)|MI\d{3}X?|\bT4|RTX\s?A?[4568]000|910[A-C]\d?|Gaudi\s?\d"
-    r"|TITAN (?:X[Pp]?|V|RTX)|\d0[5-9]0(?:D|\s?Ti)?|\d\s?GB?\)?)\s?\Z",
+    r"|TITAN (?:X[Pp]?|V|RTX)|\d0[5-9]0(?:D|\s?Ti)?|\d\s?(?-i:GB?|gb?)\)?)\s?\Z",
     re.I,
 )
 _TIMES_BEHIND_CHARS = 10  # at most
 _TIMES_BEFORE = regex(rf" (?i:{_MAKER}){{0,2}}{_NAMED}")
 _IN_WORDS = regex(
     rf"{WORD}(?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}"
-    rf"(?:(?:[abhv]\d00|\d0[5-9]0|l40|mi\d{{3}}x?)s?(?:\sgpus)?|(?:amd\s)?gpus?|(?:graphics? |video )?cards?){AFTER}"
+    rf"(?:(?:[abhv]\d00|[hl][24]0|a[1345]0|[tl]4|k80|p100|\d0[5-9]0|mi\d{{3}}x?)s?(?! and [ahlpv]\d)(?:\sgpus)?"
+    rf"|(?:amd\s)?gpus?|(?:graphics? |video )?cards?){AFTER}"
     r"(?! ==)"  # rocm-smi's heading "==== Weight between two GPUs ===="
 )
 # Two workers with two L40 each, 4 workers with 8 ranks each
+_NUMBER = rf"[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}"
 EACH_WITH = regex(
-    rf"\b(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) (?:workers?|nodes|machines|servers|hosts|instances|vms)"
-    rf" (?:with|of|having) (?P<by>[1-9]\d?|{'|'.join(NUMBER_WORDS[:8])}) (?:(?!cpu|core)[a-z\d]{{2,8}} )?"
-    r"(?:gpus?|cards|ranks|processes|[abhvl]\d{2,3}s?) each\b"
+    rf"\b(?P<v>{_NUMBER}) (?:[a-z\d]{{2,12}} )?(?:workers?|nodes|machines|servers|hosts|vms) (?:with|of|having)"
+    rf" (?P<by>{_NUMBER}) (?:(?!cpu|core)[a-z\d]{{2,8}} )?(?:[ghn]pus?|cards|ranks|processes|[abhvl]\d{{2,3}}s?) each\b"
 )
 # Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
 _PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
@@ -83,8 +84,8 @@ _PER_NODE_BEHIND = regex(
     re.I,
 )
 _PER_NODE_BEFORE = regex(
-    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|[台机]各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
-    r"|\b(?:each|every)\s(?:(?:node|machine|server|host)\s)?(?:with|has|having|of)\s"
+    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|[台机]器?\s?各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
+    r"|\b(?:each|every)\s(?:(?:node|machine|server|host|instance)\s)?(?:with|has|having|of)\s"
     r"|(?P<with>\b(?:nodes|machines|servers|hosts)\s(?:with|have)\s)"
     r"|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
     re.I,
@@ -147,7 +148,7 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
         for match in (*GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
             start = match.start("v")
             if part := _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start):
-                return GpuCounts((int(part["part"]), start), None, is_part=True)
+                return GpuCounts((int(part["part"] or part["some"]), start), None, is_part=True)
             if not _counts_nodes(text, match) and not is_no_count(text, start):
                 number, by = number_of(match), match.groupdict().get("by")
                 if is_fine(words, start, match.end()):
@@ -178,7 +179,7 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
             return GpuCounts(None, (1, single.start()), (0, single.start()) if several else None)
         none = asks_for_none(words)
         return GpuCounts(None if none is None else (0, none), None)
-    return GpuCounts(most(total or ([] if per_node else working), 100_000), most(per_node, 100), fewer)
+    return GpuCounts(most(total, 100_000), most(per_node, 100), fewer)
 
 
 def several_meant(words: str) -> bool:

@@ -73,8 +73,9 @@ _SEVERAL_NODES = regex(
 )
 _SINGLE = ("single ", "single-", "one ", "one-", "gpus of ", "单机", "--standalone")
 _SINGLE_NODE = regex(
-    r"(?<!than )(?<!least )(?<!those of )\b(?:single|one)[ -](?:(?!more|other|such|each|gpu)[a-z]{3,16} )?"
-    r"(?:node|machine|server|host)\b(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the|maps?|graph|scenario|case)\b)"
+    r"(?<!than )(?<!least )(?<!those of )(?<!equal to a )(?<!than a )(?<!type=)"
+    r"\b(?:single|one)[ -](?:(?!more|other|such|each|gpu)[a-z]{3,16} )?"
+    r"(?:node|machine|server|host)\b(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the|maps?|graph|scenario|case)\b|[^\n.;]{0,30}\bother\b)"
     r"|gpus of (?:the|one|a) (?:same )?(?:node|machine|server)\b|单机|--standalone\b"
 )
 _ON_A_MACHINE = regex(
@@ -89,10 +90,17 @@ _A_MACHINE = regex(
     r"(?:machine|workstation|server|pc|rig|dgx)\b(?! learning)|\.\d{0,2}x?large\b"
 )
 _EACH = regex(
-    r"\d{1,3}[^\n.;,]{0,30}?(?:\b(?:(?:per|an?|each|every) (?:node|machine|server|host)|each)\b"
+    rf"(?:\d{{1,3}}|{'|'.join(NUMBER_WORDS)})[^\n.;,]{{0,30}}?"
+    r"(?:\b(?:(?:per|an?|each|every) (?:node|machine|server|host)|each)\b"
     r"|\s?/\s?(?:node|节点|机|台))"
 )
+_EACH_BEFORE = regex(r"(?:\b(?:each|every)\b[^\n.;,]{0,24}|每[个台机节点器服务有上是]{0,6}[：: ]?)\Z")
+_EACH_BEFORE_CHARS = 32  # at most
 _PRINTED = regex(r"nnodes=(\d{1,4}), num_local_procs=(\d{1,3})")  # by DeepSpeed's launcher
+_RANKS = regex(r"nranks (?P<v>\d{1,5}) cudadev")  # by NCCL, each with a card
+# Nodes of a model's graph, or of a data set's
+_OF_GRAPHS = ("onnx", "tflite", "tf-lite", "tf lite", "delegate", "subgraph", "node_map", "edges")
+_OF_CLUSTERS = ("cluster", "machine", "nnodes", "num_nodes", "slurm", "torchrun", "gpus", "distributed")
 _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
 
 
@@ -104,7 +112,8 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
     text, words = passage.text, passage.words
     counts: Counts = []
     former: Counts = []
-    if any_of(_NODE_WORDS, words):
+    of_graph = any_of(_OF_GRAPHS, words) and not any_of(_OF_CLUSTERS, words)
+    if any_of(_NODE_WORDS, words) and not of_graph:
         figures = (
             match
             for match in _NODES.finditer(text)
@@ -134,7 +143,7 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
     if not text.isascii():
         found = [match for pattern in _IN_OTHER_SCRIPTS for match in pattern.finditer(words)]
         counts += [(number_of(match), match.start()) for match in found if not is_no_count(words, match.start("v"))]
-    if not counts and not several:
+    if not counts and not several and not of_graph:
         single = first_at(_SINGLE_NODE, words, places(_SINGLE, words))
         former += [(1, single.start())] if single else []
     return most(counts or former, 10_000)
@@ -163,10 +172,15 @@ def are_on_a_machine(words: str, count: int) -> bool:
 
 def is_each(words: str, place: int) -> bool:
     """Whether the number at a place of a folded text is said of each of several nodes."""
-    return _EACH.match(words, place) is not None
+    return bool(_EACH.match(words, place) or _EACH_BEFORE.search(words, max(0, place - _EACH_BEFORE_CHARS), place))
 
 
 def printed_counts(output: Passage) -> tuple[int, int, int] | None:
     """The nodes, and the processes on each, that DeepSpeed's launcher printed; and their place."""
     printed = _PRINTED.search(output.words)
     return (int(printed[1]), int(printed[2]), printed.start()) if printed else None
+
+
+def printed_ranks(output: Passage) -> tuple[int, int] | None:
+    """The most ranks that NCCL printed, and the place."""
+    return most(numbers_at(_RANKS, output.words, ("nranks",)), 100_000)

@@ -16,7 +16,7 @@ COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end i
 _VALUE = r"(?::[a-z]\w{0,30})?[\"'\]]{0,2}\s{0,8}[=:填]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
 _PER_NODE_OPTIONS = (
     *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
-    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "num gpus  ", 'gpu "num'),
+    *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "num gpus  ", 'gpu "num', "nprocs"),
 )
 _PER_NODE_OPTION = regex(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
 OPTIONS = (
@@ -26,19 +26,22 @@ OPTIONS = (
 )
 # But not the advice of Accelerate's errors, the demand of a Ray actor, the origin of a checkpoint, or a degree of 1.
 _OPTION = regex(
-    r"(?<!specifying `--)(?<!target)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )"
+    r"(?<!specifying `--)(?<!target)(?<!target[-_])(?<!cpu_)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )"
     r"(?<!saved with )(?<!saved with dp )"
     rf"(?!(?:tensor.parallel.size|-tp(?:-size)?)[\"' ]?\s{{0,3}}[=:]?\s{{0,3}}1\b)"
     rf"(?:{'|'.join(OPTIONS)}){_VALUE}(?!\s?(?:!=|[*x×]\s?\d))"
 )
-# One side of a server whose prefill and decoding are apart
-_SIDE_BEFORE = regex(r"\b(?:prefill|decod(?:e|ing))(?: (?:pods?|nodes?|workers?|instances?))?:? ?[`(]?-{0,2}\Z")
+# One side of a server whose prefill and decoding are apart; an example
+_SIDE_BEFORE = regex(
+    r"\b(?:prefill|decod(?:e|ing))(?: (?:pods?|nodes?|workers?|instances?))?:? ?[`(]?-{0,2}\Z|\be\.g\.,? `?-{0,2}\Z"
+)
 _SIDE_BEFORE_CHARS = 30  # at most
 _GPUS_OPTION = regex(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
     rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
     r"(?![\w.:]|[,-]\d|\s?[x×*]\s?\d|\s?(?:gb|m?s|sec|min)\b)"
 )
 _GPUS_OPTION_BEFORE = regex(r"(?:\A|[^\w.])(?:n_?)?\Z")
+_COUNT_BEFORE = regex(r"(?:\b\d{1,3}|\b[a-z]{3,5}) \Z")  # "7 GPUs: 256"
 _NO_GPUS = regex(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
 _DEVICES = regex(r"(?<!\w)devices[\"']?\s?[=:]\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
 _NCCL_TESTS_STARTS = (
@@ -118,6 +121,7 @@ def asked_gpus(passage: Passage, *, on_gpus: bool | None) -> AskedGpus:
         (number_of(match), match.start())
         for match in matches_at(_GPUS_OPTION, words, places(("gpus",), words))
         if _GPUS_OPTION_BEFORE.search(words, max(0, match.start() - 3), match.start())
+        and not (":" in match[0] and _COUNT_BEFORE.search(words, max(0, match.start() - 8), match.start()))
     ]
     return AskedGpus(per_node, total, largest)
 

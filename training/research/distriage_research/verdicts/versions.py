@@ -78,7 +78,8 @@ def fitted(rows: Rows) -> dict[str, Fit]:
         times = Counter(name for measures, _ in some for name in measures)
         names = sorted(name for name, count in times.items() if count >= LEAST_TIMES)
         x: NDArray[np.float64] = np.array([[measures.get(name, 0.0) for name in names] for measures, _ in some])
-        bias, weights = regression(x, np.array([right for _, right in some], float), PENALTY)
+        y = np.array([right for _, right in some], float)
+        bias, weights = regression(x, y, np.ones(len(y)), PENALTY)
         found[of.value] = Fit(
             least=LEAST,
             bias=round(bias, _DIGITS),
