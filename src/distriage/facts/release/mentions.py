@@ -162,12 +162,13 @@ def _numbers(passage: Passage, begin: int, end: int) -> Iterator[Place]:
         number = _NUMBER.match(text, place)
         if number and not _OF_A_MODEL.match(text, number.end()):
             last = number.end()
+            if untagged := UNTAGGED.match(text, place):
+                last = untagged.end()
+                if untagged["commit"]:
+                    yield Place(Of.COMMIT, f"commit {untagged['commit']}", place, last, last, ("untagged",))
+                continue
             prefix = _PREFIX.search(text, max(begin, place - _PREFIX_CHARS), place)
             value = _NO_PART.sub("", f"{prefix[0] if prefix else ''}{number[0]}".rstrip(".-_+"))
-            untagged = UNTAGGED.match(value)
-            if untagged and untagged["commit"]:
-                yield Place(Of.COMMIT, f"commit {untagged['commit']}", place, last, last, ("untagged",))
-                continue
             measures = [f"{number['v'].count('.') + 1} parts"]
             measures += [] if _PLAIN.fullmatch(number[0]) else ["suffix"]
             measures += ["prefix"] if prefix else []
