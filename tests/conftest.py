@@ -46,7 +46,6 @@ from support.databases import (  # noqa: F401  # fixtures
 )
 from support.github import CLOSED_PORT, GitHub
 from support.graphs import kept_graphs  # noqa: F401  # fixture
-from support.ray_node import node  # noqa: F401  # fixture, started once
 
 settings.register_profile(
     "distriage", derandomize=True, deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
@@ -54,15 +53,16 @@ settings.register_profile(
 settings.load_profile("distriage")
 
 WAITING_WORKERS = 2
-# What takes minutes comes first, or one process would work on it at the end while the others have nothing to do.
+# What takes longest comes first, or one process would work on it at the end while the others have nothing to do.
 LONGEST_FIRST = (
-    *("test_container", "test_crash", "test_studies", "test_bench", "test_train", "test_install", "test_whole_path"),
-    *("test_export", "test_other_encoders", "browser", "test_training_commands", "test_cluster"),
-    *("test_release", "test_rolling_restart", "test_export_bundle", "test_equal", "test_github_requests"),
+    *("test_container", "test_crash", "test_studies", "browser", "test_bench", "on_ray", "test_other_encoders"),
+    *("test_time", "test_whole_path", "test_release", "test_rolling_restart", "test_corpus_view", "test_train"),
+    *("test_export", "test_bench_peers", "test_queue_many", "test_install", "test_learn_again", "test_program"),
+    *("test_github_requests", "test_request_counts", "test_own_axes", "test_suggestions", "test_train_batches"),
 )
 SERVERS = {  # file or folder -> a server or browser that it shares with others, since each start takes seconds
     **dict.fromkeys(("test_github_requests", "test_github_suggestions"), "Prism"),
-    **dict.fromkeys(("test_cluster", "test_equal"), "Ray"),
+    "on_ray": "Ray",
     "browser": "Chromium",
 }
 THEN = ("container", "slow", "browser")  # markers

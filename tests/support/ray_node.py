@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def node() -> Iterator[Any]:
-    """Ray with a cluster of the tests' own."""
+    """Ray with a cluster of the tests' own. Six processes of it use CPU even while nothing runs."""
     ray = pytest.importorskip("ray", reason="needs Ray: pip install 'distriage[ray]'")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_worker_niceness", "0")  # its processes would give way to all other tests

@@ -1,0 +1,1 @@
+"""Tests that need Ray: one node for all of them, which ends with the last."""

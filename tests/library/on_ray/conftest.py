@@ -1,0 +1,1 @@
+from support.ray_node import node  # noqa: F401  # fixture
