@@ -35,9 +35,7 @@ from distriage.facts.versions import Comparison, Versions, moved_in, of_title, r
 from distriage.segments import Segments, split
 
 _Value = TypeVar("_Value", str, int)
-_ELSEWHERE_IT_WORKS = regex(r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z")
 _PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
-_ELSEWHERE_CHARS = 100  # at most
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 
 
@@ -124,8 +122,6 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     plans = _PLAN.search(segments.title) is not None
     named_gpus = gpu_places(stated.words)
     model = None if plans else gpu_model(stated, named_gpus)
-    if model and _ELSEWHERE_IT_WORKS.search(stated.words, max(0, model[1] - _ELSEWHERE_CHARS), model[1]):
-        model = None if gpu_model(output, gpu_places(output.words)) else model  # the log is of the one that fails
     found: dict[str, tuple[str | int, Source]] = {}
     absent = absent_things(stated.words) - ({"gpu_count"} if model else set())
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])

@@ -94,6 +94,9 @@ _FINE_BEFORE = regex(
     r"(?:on|with|for|at|using|in) (?:an? |the |only |just )?\Z"
 )
 _FINE_BEFORE_CHARS = 40  # at most
+# "It loads on 32 GPUs, not on 24"
+_GOES_BEFORE = regex(r"\b(?:works|loads|trains|runs|starts) (?:on|with) \Z")
+_BUT_NOT = regex(r"[^\n.;,]{0,20}, (?:but )?not (?:on|with) ")
 _FINE_BEHIND = regex(
     r"[ :：]{0,2}(?:(?:is|are|was|were|trains?|runs?|works?) )?(?:fine|ok|normally|works)\b"
     r"(?!-| (?:only|until|but|for|with|on|under|if)\b)"
@@ -105,7 +108,9 @@ _FINE_ROW = regex(r"[^|\n]{0,40}\|(?:[^|\n]{0,40}\|)?\s?(?:ok|works|fine|pass(?:
 def is_fine(words: str, start: int, end: int) -> bool:
     """Whether the number between two places of a folded text is one with which it is said to work."""
     before = _FINE_BEFORE.search(words, max(0, start - _FINE_BEFORE_CHARS), start)
-    return bool(before or _FINE_BEHIND.match(words, end) or _FINE_ROW.match(words, end))
+    if before or _FINE_BEHIND.match(words, end) or _FINE_ROW.match(words, end):
+        return True
+    return bool(_BUT_NOT.match(words, end) and _GOES_BEFORE.search(words, max(0, start - _FINE_BEFORE_CHARS), start))
 
 
 def is_no_count(text: str, place: int) -> bool:

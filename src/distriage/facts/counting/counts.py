@@ -64,6 +64,7 @@ EACH_WITH = regex(
     rf"\b(?P<v>{_NUMBER}) (?:[a-z\d]{{2,12}} )?(?:workers?|nodes|machines|servers|hosts|vms) (?:with|of|having)"
     rf" (?P<by>{_NUMBER}) (?:(?!cpu|core)[a-z\d]{{2,8}} )?(?:[ghn]pus?|cards|ranks|processes|[abhvl]\d{{2,3}}s?) each\b"
 )
+_EACH_IN_BRACKETS = regex(r"\((?P<v>[1-9]\d?) each\)")  # 16 GPUs (8 each)
 # Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
 _PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
 _IN_OTHER_SCRIPTS = (
@@ -158,6 +159,8 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
                 counts.append((int(by) if by else number, start))
                 total += [(number * int(by), start)] if by else []
         said = most(total, 100_000)
+        if said and said[0] == 1 and several_meant(words):
+            total.clear()  # one works, or only one is used
         asked = asked_gpus(passage, on_gpus=on_gpus)
         if asked.most and said and asked.most[0] < said[0]:
             fewer = asked.most
@@ -165,14 +168,18 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
             fewer = 0, asked.most[1]
         per_node += asked.per_node
         total += asked.total
+    if names_gpu and (aside := _EACH_IN_BRACKETS.search(words)):
+        per_node.append((int(aside["v"]), aside.start("v")))
     if not text.isascii():
         for pattern in _IN_OTHER_SCRIPTS:
             for match in pattern.finditer(words):
                 if not is_no_count(words, match.start("v")):
                     counts = per_node if _is_per_node(words, match) else total
                     counts.append((number_of(match), match.start()))
+    single = None if per_node else first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
+    if single and total and _is_each(words, single):
+        per_node.append((1, single.start()))
     if not any(count for count, _ in (*per_node, *total, *working)):
-        single = first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
         if single and (_PER_NODE_BEHIND.match(words, single.end()) or _ONE_NODE_BEHIND.match(words, single.end())):
             # "single-GPU nodes" are several
             several = _ONE_NODE_BEHIND.match(words, single.end()) is None
@@ -200,6 +207,13 @@ def _times(text: str) -> Iterator[re.Match[str]]:
                 yield match
         elif _TIMES_BEHIND.search(text, max(0, start - _TIMES_BEHIND_CHARS), start) or _TIMES_BEFORE.match(text, end):
             yield match
+
+
+def _is_each(words: str, single: re.Match[str]) -> bool:
+    """Whether a single GPU is that of each of several nodes."""
+    before = _PER_NODE_BEFORE.search(words, max(0, single.start() - _PER_NODE_BEFORE_CHARS), single.start())
+    behind = _PER_NODE_BEHIND.match(words, single.end())
+    return bool(before or (behind and any_of((" each", " per ", " every "), behind[0])))
 
 
 def _counts_nodes(text: str, match: re.Match[str]) -> bool:

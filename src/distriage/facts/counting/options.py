@@ -62,7 +62,10 @@ _MPI_PER_NODE = regex(r"npernode[ =](?P<v>\d{1,3})\b")
 # For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
 _OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
 # Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
-_DEGREES = regex(r"(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)[ =]\s?(?P<v>\d{1,4})\b")
+_DEGREES = regex(
+    r"(?<!target)(?<!target[-_])(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)"
+    r"[ =]\s?(?P<v>\d{1,4})\b"
+)
 _COMMANDS_END = regex(r"(?<!\\)\n")
 _DIST_TRAIN = regex(
     r"dist_(?:train|test)\.sh\s[^\s./$]{0,99}[./$]\S{0,200}\s(?:\S{1,200}\s)?(?P<v>\d{1,2})(?![\w.])"
