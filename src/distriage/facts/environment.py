@@ -20,24 +20,18 @@ from distriage.facts.counting.nodes import (
     printed_counts,
     speaks_of_several_nodes,
 )
-from distriage.facts.frameworks import (
-    branches,
-    framework_of,
-    frameworks_in,
-    nameless_versions,
-    versions_of_framework,
-)
+from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
 from distriage.facts.projects import PYTORCH, Tracker, projects
 from distriage.facts.regressions import worked_before
+from distriage.facts.release.likeliest import likeliest_version
 from distriage.facts.scanning import Passage, Source, any_of, own_lists, passages, with_commands
 from distriage.facts.spoken import absent_things, names_cpu_only
 from distriage.facts.systems import launcher_of, system_of, windows_of_paths
-from distriage.facts.versions import Comparison, Versions, of_title, releases
+from distriage.facts.versions import Comparison, Versions, moved_in, of_title, releases
 from distriage.segments import Segments, split
 
-_PYTORCHS = ("pytorch", "torch")
 _Value = TypeVar("_Value", str, int)
 _PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
@@ -196,16 +190,17 @@ def _framework_and_torch(
     tracker = projects().tracker_of(identifier)
     framework, source = framework_of(own, partial(own_lists, segments), output, tracker)
     torch = torch_versions(stated) or torch_versions(output, labelled=True)
-    version = Versions()
-    if projects().product_of(framework) == PYTORCH:
-        if tracker.product:
-            torch = torch or nameless_versions(own)
-        version = torch
-        if tracker.product:
-            version = version or branches(own, _PYTORCHS)
-    elif framework is not None:
+    is_torch = projects().product_of(framework) == PYTORCH
+    version = torch if is_torch else Versions()
+    if framework is not None and not is_torch:
         version = versions_of_framework(framework, stated, tracker)
         version = version or versions_of_framework(framework, output, tracker, labelled=True)
+    if framework is not None and (not version or version.all_work):
+        project = projects().all.get(framework)
+        home = tracker if tracker.product else Tracker(framework, project, project.names if project else ())
+        moved = moved_in(segments.title) if tracker.product else Versions()
+        version = moved or likeliest_version(stated, output, home) or version
+        torch = version if is_torch and next(iter(version.in_use), "")[:1].isdecimal() else torch
     return (framework, source), {"framework_version": version, "torch": torch}
 
 

@@ -152,6 +152,7 @@ class Passage:
         written: Each line as it stands in the text.
         lines: Each line in the report.
         kinds: Kind of the segment of each line.
+        headings: The heading that each line stands below, or empty.
     """
 
     text: str
@@ -159,14 +160,19 @@ class Passage:
     written: Sequence[str]
     lines: Sequence[Line]
     kinds: Sequence[Kind]
+    headings: Sequence[str]
 
     @cached_property
     def _begins(self) -> Sequence[int]:
         return list(accumulate((len(line) + 1 for line in self.written[:-1]), initial=0))
 
+    def number(self, place: int) -> int:
+        """The number of the line at a place, from 0."""
+        return bisect_right(self._begins, place) - 1
+
     def source(self, place: int) -> Source:
         """The source of the text at a place."""
-        number = bisect_right(self._begins, place) - 1
+        number = self.number(place)
         return Source(self.kinds[number], self.lines[number].number)
 
 
@@ -175,6 +181,7 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
     written: list[str] = []
     lines: list[Line] = []
     of_lines: list[Kind] = []
+    headings: list[str] = []
     heading = ""
     for segment in segments.all:
         if segment.kind in kinds and segment.lines:
@@ -185,12 +192,13 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
             written += [_stating(line.text) for line in segment.lines]
             lines += segment.lines
             of_lines += [segment.kind] * (len(lines) - len(of_lines))
+            headings += [heading] * (len(lines) - len(headings))
     if max(map(len, written), default=0) > _MOST_LINE_CHARS:
         written = [line[:_MOST_LINE_CHARS] for line in written]
     text = "\n".join(written)
     if any_of(_EXAMPLE_WORDS, text):
         text = _EXAMPLE.sub(lambda example: " " * len(example[0]), text)
-    return Passage(text, folded(text), written, lines, of_lines)
+    return Passage(text, folded(text), written, lines, of_lines, headings)
 
 
 def _stating(line: str) -> str:
