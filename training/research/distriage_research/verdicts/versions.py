@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.base.references import repository_of
-from distriage.facts.passages import passages
 from distriage.facts.projects import projects
 from distriage.facts.release.likeliest import Fit, chosen, fits
 from distriage.facts.release.mentions import Mention, Of, mentions
 from distriage.facts.release.names import names_of
-from distriage.facts.scanning import Source
+from distriage.facts.scanning import Source, passages
 from distriage.segments import Kind, split
 from distriage_research.verdicts.worth import regression
 from distriage_training.measure.tables import markdown
