@@ -177,14 +177,12 @@ def _numbers(passage: Passage, begin: int, end: int) -> Iterator[Place]:
 
 
 def _branches(passage: Passage, begin: int, end: int) -> Iterator[Place]:
-    for branch in matches_at(_BRANCH, passage.text, places(_BRANCHES, passage.words)):
-        if begin <= branch.start() < end:
-            name, commit, date = branch["name"].lower(), branch["hash"], branch["date"]
-            measures = [f"is {_SAME_BRANCH.get(name, name)}"]
-            of, value = (Of.COMMIT, f"commit {commit}") if commit else (Of.BRANCH, f"{name} {date}" if date else name)
-            yield Place(
-                of, value, branch.start(), branch.end("name"), branch.end(), [*measures, *["dated"] * bool(date)]
-            )
+    begins = (begin + place for place in places(_BRANCHES, passage.words[begin:end]))
+    for branch in matches_at(_BRANCH, passage.text, begins):
+        name, commit, date = branch["name"].lower(), branch["hash"], branch["date"]
+        measures = [f"is {_SAME_BRANCH.get(name, name)}"]
+        of, value = (Of.COMMIT, f"commit {commit}") if commit else (Of.BRANCH, f"{name} {date}" if date else name)
+        yield Place(of, value, branch.start(), branch.end("name"), branch.end(), [*measures, *["dated"] * bool(date)])
 
 
 def _commits(passage: Passage, begin: int, end: int) -> Iterator[Place]:
