@@ -52,6 +52,15 @@ def test_facts_of_endless_fillers_before_a_version_take_linear_time(name: str, f
     assert in_time(partial(find_facts, ""), body), "the filler between a name and its version was read in many ways"
 
 
+@pytest.mark.parametrize(
+    "unit", ["main ", "main of at ", "1.2.3 ", "1.1", "a1", "abcdef1 ", "1", "```\nversion x\n0.5 1.5\n"]
+)
+def test_a_version_without_a_name_is_looked_for_in_linear_time(unit: str) -> None:
+    body = unit * (CHARACTERS // len(unit))
+
+    assert in_time(lambda text: find_facts("", text, "acme/wizard#1"), body)
+
+
 # ---------------------------------------------------------------- the whole class, over everything that reads a report
 
 UNITS = [

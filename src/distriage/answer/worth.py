@@ -13,8 +13,8 @@ from typing import Final
 
 from distriage.base.texts import packaged_table
 from distriage.base.types import Prediction
-from distriage.base.validation import Strict
 from distriage.facts.projects import projects
+from distriage.facts.release.likeliest import Fit
 from distriage.model.taxonomy import Taxonomy, default_taxonomy
 from distriage.reading.purpose import mechanisms
 from distriage.reading.report import ReadReport
@@ -22,25 +22,6 @@ from distriage.reading.report import ReadReport
 QUESTION: Final = "question"
 CHECK: Final = "check"
 _LEAST_DOUBT = 0.02  # probabilities nearer to 0 and 1 count as this near
-
-
-class Fit(Strict):
-    """A fitted logistic regression.
-
-    Attributes:
-        least: Probability below which a line is not shown.
-        bias: Log odds where all measures are 0.
-        weights: Measure -> its addition to the log odds, for each unit.
-    """
-
-    least: float
-    bias: float
-    weights: Mapping[str, float]
-
-    def probability(self, measured: Mapping[str, float]) -> float:
-        """The probability that a reader approves; an absent measure counts as 0."""
-        odds = self.bias + sum(weight * measured.get(name, 0.0) for name, weight in self.weights.items())
-        return 1 / (1 + math.exp(-odds))
 
 
 def measures(read: ReadReport, prediction: Prediction, taxonomy: Taxonomy) -> dict[str, float]:

@@ -12,38 +12,28 @@ from functools import partial
 from typing import Any, TypeVar
 
 from distriage.base.texts import regex
-from distriage.facts.counting.counts import count_gpus, counts_gpus, several_meant
+from distriage.facts.counting.counts import JOB_OF_SEVERAL, count_gpus, counts_gpus
 from distriage.facts.counting.nodes import (
     are_on_a_machine,
     count_nodes,
     is_each,
     printed_counts,
-    printed_ranks,
     speaks_of_several_nodes,
 )
-from distriage.facts.frameworks import (
-    branches,
-    framework_of,
-    frameworks_in,
-    nameless_versions,
-    versions_of_framework,
-)
+from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
-from distriage.facts.passages import own_lists, passages, with_commands
 from distriage.facts.projects import PYTORCH, Tracker, projects
 from distriage.facts.regressions import worked_before
-from distriage.facts.scanning import Passage, Source, any_of
+from distriage.facts.release.likeliest import likeliest_version
+from distriage.facts.scanning import Passage, Source, any_of, own_lists, passages, with_commands
 from distriage.facts.spoken import absent_things, names_cpu_only
 from distriage.facts.systems import launcher_of, system_of, windows_of_paths
-from distriage.facts.versions import Comparison, Versions, of_title, releases
+from distriage.facts.versions import Comparison, Versions, moved_in, of_title, releases
 from distriage.segments import Segments, split
 
-_PYTORCHS = ("pytorch", "torch")
 _Value = TypeVar("_Value", str, int)
-_ELSEWHERE_IT_WORKS = regex(r"\bworks?\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z")
 _PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
-_ELSEWHERE_CHARS = 100  # at most
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 
 
@@ -130,8 +120,6 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     plans = _PLAN.search(segments.title) is not None
     named_gpus = gpu_places(stated.words)
     model = None if plans else gpu_model(stated, named_gpus)
-    if model and _ELSEWHERE_IT_WORKS.search(stated.words, max(0, model[1] - _ELSEWHERE_CHARS), model[1]):
-        model = None if gpu_model(output, gpu_places(output.words)) else model  # the log is of the one that fails
     found: dict[str, tuple[str | int, Source]] = {}
     absent = absent_things(stated.words) - ({"gpu_count"} if model else set())
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
@@ -146,14 +134,9 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         found |= _placed("gpu_model", None if model else gpu_model(output, gpu_places(output.words)), output)
         found |= counted
     found |= _placed("nodes", nodes, started)
-    if not on_cpu and "gpu_count" not in found:
-        found |= _placed("gpu_count", printed_ranks(output), output)
-    if launched := printed_counts(output):
-        printed_nodes, processes, place = launched
-        found.setdefault("nodes", (printed_nodes, output.source(place)))
-        if not on_cpu:
-            found.setdefault("gpus_per_node", (processes, output.source(place)))
-            found.setdefault("gpu_count", (printed_nodes * processes, output.source(place)))
+    for fact, (count, place) in printed_counts(output).items():
+        if fact == "nodes" or not on_cpu:
+            found.setdefault(fact, (count, output.source(place)))
     found |= _placed("os", system_of(stated), stated) or _placed("os", windows_of_paths(output), output)
     found |= _placed("launcher", launcher_of(own), own) or _placed("launcher", launcher_of(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
@@ -207,16 +190,17 @@ def _framework_and_torch(
     tracker = projects().tracker_of(identifier)
     framework, source = framework_of(own, partial(own_lists, segments), output, tracker)
     torch = torch_versions(stated) or torch_versions(output, labelled=True)
-    version = Versions()
-    if projects().product_of(framework) == PYTORCH:
-        if tracker.product:
-            torch = torch or nameless_versions(own)
-        version = torch
-        if tracker.product:
-            version = version or branches(own, _PYTORCHS)
-    elif framework is not None:
+    is_torch = projects().product_of(framework) == PYTORCH
+    version = torch if is_torch else Versions()
+    if framework is not None and not is_torch:
         version = versions_of_framework(framework, stated, tracker)
         version = version or versions_of_framework(framework, output, tracker, labelled=True)
+    if framework is not None and (not version or version.all_work):
+        project = projects().all.get(framework)
+        home = tracker if tracker.product else Tracker(framework, project, project.names if project else ())
+        moved = moved_in(segments.title) if tracker.product else Versions()
+        version = moved or likeliest_version(stated, output, home) or version
+        torch = version if is_torch and next(iter(version.in_use), "")[:1].isdecimal() else torch
     return (framework, source), {"framework_version": version, "torch": torch}
 
 
@@ -245,19 +229,15 @@ def _counted(
     )
     if per_node and not several and (total is None or per_node[0] * times > total[0]):
         counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))
-    if (
-        total
-        and not per_node
-        and not is_part
-        and (nodes[0] == 1 if nodes else not several and are_on_a_machine(text.words, total[0]))
-    ):
+    together = nodes[0] == 1 if nodes else total and not several and are_on_a_machine(text.words, total[0])
+    if total and together and not per_node and not is_part:
         counts["gpus_per_node"] = counts["gpu_count"]
     if (fewer and times == 1 and not several) or 0 < counts.get("gpu_count", (0,))[0] < times:
         counts.pop("gpu_count", None)
         if fewer and fewer[0] and times == 1 and not several:
             counts["gpu_count"] = (fewer[0], text.source(fewer[1]))
     listed = listed_gpus(text)
-    if listed and not (listed[0] == 1 and several_meant(text.words)):  # a job may use only some of them
+    if listed and not (listed[0] == 1 and JOB_OF_SEVERAL.search(text.words)):  # a job may use only some of them
         source = text.source(listed[1])
         counts.setdefault("gpus_per_node", (listed[0], source))
         if not total and not per_node and not several:

@@ -59,6 +59,12 @@ _CARD_BEFORE = regex(
     re.I,
 )
 _CARD_BEFORE_CHARS = 10  # at most
+_ELSEWHERE = regex(
+    r"\b(?:works?|runs?)\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z"
+    r"|\b(?:meant|intended|designed|written) for [^\n.;]{0,8}\Z|\b(?:copied|moved|came)\b[^\n.;]{0,60} from an? \Z",
+    re.I,
+)
+_ELSEWHERE_CHARS = 100  # at most
 _CARD_SUFFIX = r"(?i:\s?Ti(?:\sSuper)?\b|D\b)"
 _COUNTED_CARD = regex(rf"(?P<v>{GPU_NUMBER}{_CARD_SUFFIX}?)(?![\dA-Za-z_])")
 _CARD_AFTER = r"(?=\s?(?:Ti\b|super\b|GPUs?\b|cards?\b|上|显卡|卡|\(?\d{2}\s?GB?\b))"
@@ -165,17 +171,26 @@ def _first_named(text: str, begins: Sequence[int]) -> tuple[str, int] | None:
         if first and first.start() < place:
             break
         counted = _CARD_BEFORE.search(text, max(0, place - _CARD_BEFORE_CHARS), place)
-        if card := (_COUNTED_CARD.match(text, place) if counted else None) or _CARD.match(text, place):
+        card = (_COUNTED_CARD.match(text, place) if counted else None) or _CARD.match(text, place)
+        if card and not _is_elsewhere(text, place):
             first = card
             break
-    first = first or _first(_LESSER, text, begins) or first_at(_GPU, text, begins)
+    first = first or _first(_LESSER, text, begins)
+    first = first or next((one for one in matches_at(_GPU, text, begins) if not _is_elsewhere(text, one.start())), None)
     return (_as_written_by_its_maker(first["v"]), first.start()) if first else None
 
 
 def _first(name: re.Pattern[str], text: str, begins: Sequence[int]) -> re.Match[str] | None:
-    """The first that is not the value of an option."""
+    """The first that is neither the value of an option nor elsewhere."""
     named = matches_at(name, text, begins)
-    return next((match for match in named if not text.endswith("=", 0, match.start())), None)
+    return next(
+        (one for one in named if not (text.endswith("=", 0, one.start()) or _is_elsewhere(text, one.start()))), None
+    )
+
+
+def _is_elsewhere(text: str, place: int) -> bool:
+    """Whether a card at a place is one with which it works, or one that something is meant for."""
+    return _ELSEWHERE.search(text, max(0, place - _ELSEWHERE_CHARS), place) is not None
 
 
 def _as_written_by_its_maker(name: str) -> str:

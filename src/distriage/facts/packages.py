@@ -89,7 +89,7 @@ _NCCL = regex(
 )
 _VLLM_NCCL = regex(rf"vllm[-_]nccl[-_]cu\d\d(?:={{1,2}}|{BLANKS})(?P<v>\d+\.\d+\.\d+)")  # vLLM loads its own
 _HIP = regex(rf"{NAME_BEFORE}hip(?: version)?{_SHORT_GAP}{VERSION}", re.I)  # it bears ROCm's number
-_DRIVER_VERSION = r"[\s`*]{0,10}(?:[|:：=(是为>]|is)?[\s`*v]{0,4}(?P<v>\d{3}\.\d{1,3}(?:\.\d{1,2})?)(?![\d.]\d)"
+_DRIVER_VERSION = r"[\s`*]{0,10}(?:[|:：=(是为>]|is)?[\s`*v]{0,4}(?P<v>\d{3}\.\d{1,3}(?:\.\d{1,3})?)(?![\d.]\d)"
 _DRIVER = regex(
     rf"(?:driver(?: version| nvidia)?|(?:kernel|libcuda) reported version is|驱动(?:版本)?){_DRIVER_VERSION}", re.I
 )

@@ -75,11 +75,13 @@ class Tracker:
         product: Developed there; None if the report's id names no repository.
         project: Its entry in the list, if known.
         spellings: Its names in its own tracker, in lower case.
+        repository: In lower case, `owner/name`, or empty.
     """
 
     product: str | None = None
     project: Project | None = None
     spellings: tuple[str, ...] = ()
+    repository: str = ""
 
 
 @dataclass(frozen=True, eq=False)  # without slots, for cached properties
@@ -179,10 +181,12 @@ def _tracker(known: Projects, repository: str, written: str) -> Tracker:
     project = known.repositories.get(RENAMED.get(repository, repository)) or known.called(last)
     if project is not None:
         called = (one.rpartition("/")[2] for one in project.repositories)
-        return Tracker(project.name, project, _spellings([*project.names, *project.at_home, *called]))
+        return Tracker(project.name, project, _spellings([*project.names, *project.at_home, *called]), repository)
     if last in _NO_NAMES:
         last, written = repository.partition("/")[0], written.partition("/")[0]
-    return Tracker(written.rpartition("/")[2], None, _spellings([last])) if len(last) >= _LEAST_NAME else Tracker()
+    if len(last) < _LEAST_NAME:
+        return Tracker()
+    return Tracker(written.rpartition("/")[2], None, _spellings([last]), repository)
 
 
 def _spellings(written: Sequence[str]) -> tuple[str, ...]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter
 from typing import NamedTuple
 
 from distriage.base.texts import folded, regex
-from distriage.segments import Kind, Line, Segments
+from distriage.segments import Kind, Line, Role, Segment, Segments
 
 _MARKS = " \t>*-#`|.0123456789"  # of lists, before a line's label
 _MARKS_CHARS = 12  # at most
@@ -94,6 +94,9 @@ _FINE_BEFORE = regex(
     r"(?:on|with|for|at|using|in) (?:an? |the |only |just )?\Z"
 )
 _FINE_BEFORE_CHARS = 40  # at most
+# "It loads on 32 GPUs, not on 24"
+_GOES_BEFORE = regex(r"\b(?:works|loads|trains|runs|starts) (?:on|with) \Z")
+_BUT_NOT = regex(r"[^\n.;,]{0,20}, (?:but )?not (?:on|with) ")
 _FINE_BEHIND = regex(
     r"[ :：]{0,2}(?:(?:is|are|was|were|trains?|runs?|works?) )?(?:fine|ok|normally|works)\b"
     r"(?!-| (?:only|until|but|for|with|on|under|if)\b)"
@@ -105,7 +108,9 @@ _FINE_ROW = regex(r"[^|\n]{0,40}\|(?:[^|\n]{0,40}\|)?\s?(?:ok|works|fine|pass(?:
 def is_fine(words: str, start: int, end: int) -> bool:
     """Whether the number between two places of a folded text is one with which it is said to work."""
     before = _FINE_BEFORE.search(words, max(0, start - _FINE_BEFORE_CHARS), start)
-    return bool(before or _FINE_BEHIND.match(words, end) or _FINE_ROW.match(words, end))
+    if before or _FINE_BEHIND.match(words, end) or _FINE_ROW.match(words, end):
+        return True
+    return bool(_BUT_NOT.match(words, end) and _GOES_BEFORE.search(words, max(0, start - _FINE_BEFORE_CHARS), start))
 
 
 def is_no_count(text: str, place: int) -> bool:
@@ -147,6 +152,7 @@ class Passage:
         written: Each line as it stands in the text.
         lines: Each line in the report.
         kinds: Kind of the segment of each line.
+        headings: The heading that each line stands below, or empty.
     """
 
     text: str
@@ -154,14 +160,19 @@ class Passage:
     written: Sequence[str]
     lines: Sequence[Line]
     kinds: Sequence[Kind]
+    headings: Sequence[str]
 
     @cached_property
     def _begins(self) -> Sequence[int]:
         return list(accumulate((len(line) + 1 for line in self.written[:-1]), initial=0))
 
+    def number(self, place: int) -> int:
+        """The number of the line at a place, from 0."""
+        return bisect_right(self._begins, place) - 1
+
     def source(self, place: int) -> Source:
         """The source of the text at a place."""
-        number = bisect_right(self._begins, place) - 1
+        number = self.number(place)
         return Source(self.kinds[number], self.lines[number].number)
 
 
@@ -170,6 +181,7 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
     written: list[str] = []
     lines: list[Line] = []
     of_lines: list[Kind] = []
+    headings: list[str] = []
     heading = ""
     for segment in segments.all:
         if segment.kind in kinds and segment.lines:
@@ -180,12 +192,13 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
             written += [_stating(line.text) for line in segment.lines]
             lines += segment.lines
             of_lines += [segment.kind] * (len(lines) - len(of_lines))
+            headings += [heading] * (len(lines) - len(headings))
     if max(map(len, written), default=0) > _MOST_LINE_CHARS:
         written = [line[:_MOST_LINE_CHARS] for line in written]
     text = "\n".join(written)
     if any_of(_EXAMPLE_WORDS, text):
         text = _EXAMPLE.sub(lambda example: " " * len(example[0]), text)
-    return Passage(text, folded(text), written, lines, of_lines)
+    return Passage(text, folded(text), written, lines, of_lines, headings)
 
 
 def _stating(line: str) -> str:
@@ -195,3 +208,73 @@ def _stating(line: str) -> str:
     if line[:1] == "#" and _COMMENTED.match(line):
         return ""
     return f"{line};" if line[:1] == "|" and line.endswith("|") else line
+
+
+_OWN = (Kind.TITLE, Kind.FORM, Kind.PROSE, Kind.COMMAND, Kind.CONFIGURATION, Kind.SOURCE)
+_STATED = (*_OWN, Kind.LISTING)
+_OUTPUT = (Kind.TRACEBACK, Kind.LOG)
+_TOOLS_SIGNS = ("==", "[pip3]", "[conda]", "version", "  ")
+_MOST_OWN = 4
+# A block below such a heading is a list that the reporter wrote, unless it is long.
+_ENVIRONMENT = regex(r"\W*(?:(?:my|the|our)\s)?(?:environment|system info|versions?\b|env\b|软硬件|环境)", re.I)
+_MOST_LISTED = 12
+_MOST_LISTED_CHARS = 100  # of a line; more are a log's
+_UNAME = "Linux "
+# A command in a block that other lines make a log: a line of a batch script, one after a prompt, or a program with
+# several options.
+_COMMAND = regex(
+    r"#(?:SBATCH|BSUB|PBS) |(?:\(\w{1,40}\) ?)?[\w.-]{1,40}@[\w.:~/-]{1,120} ?[#$] [\w./]"
+    r"|(?:sudo +)?(?:[A-Z][A-Z0-9_]{1,60}=\S{0,300} +){1,20}(?:\\|[A-Z][A-Z0-9_]{1,60}=\S{1,300} +[a-z./])"
+    r"|(?:sudo |nohup )?\s?(?:[A-Z][A-Z0-9_]{1,60}=\S{0,300} +){0,20}"
+    r"(?!(?:\S{1,200}/)?(?:gcc|nvcc|cc|ld|ninja|cmake|pip3?|conda|usage) )(?:\S{1,200}/)?[A-Za-z][\w.-]{1,40}"
+    r"(?: [\w./-]{1,200}){0,3}? --[A-Za-z][\w-]{1,40}[= ][^\n]{1,300}? --[A-Za-z]"
+)
+
+
+def passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
+    """The reporter's own words, these with listings, and tools' output."""
+    if any(_lists(one) for one in segments.all):
+        listed = (replace(one, kind=Kind.LISTING) if _lists(one) else one for one in segments.all)
+        segments = Segments(segments.title, tuple(listed))
+    own = passage(segments, *_OWN)
+    return own, passage(segments, *_STATED) if segments.of(Kind.LISTING) else own, passage(segments, *_OUTPUT)
+
+
+def with_commands(segments: Segments, stated: Passage) -> Passage:
+    """`stated` with the commands in logs, where there are some."""
+    kept = []
+    found = False
+    for one in segments.all:
+        commands = tuple(filter(_is_command, one.lines)) if one.kind is Kind.LOG else ()
+        kept.append(replace(one, kind=Kind.COMMAND, lines=commands) if commands else one)
+        found = found or bool(commands)
+    return passage(Segments(segments.title, tuple(kept)), *_STATED) if found else stated
+
+
+def _is_command(line: Line) -> bool:
+    text = line.text
+    may_be = " --" in text or text[:1] == "#" or "@" in text[:40] or "=" in text[:50]
+    return may_be and _COMMAND.match(text) is not None
+
+
+def _lists(log: Segment) -> bool:
+    """Whether a block without a form of its own lists the environment."""
+    return (
+        log.kind is Kind.LOG
+        and len(log.lines) <= _MOST_LISTED
+        and _ENVIRONMENT.match(log.heading) is not None
+        and all(
+            line.role is Role.NONE and (len(line.text) <= _MOST_LISTED_CHARS or line.text.startswith(_UNAME))
+            for line in log.lines
+        )
+    )
+
+
+def own_lists(segments: Segments) -> Passage:
+    """The listings that the reporter wrote."""
+    return passage(Segments(segments.title, tuple(filter(_is_own, segments.of(Kind.LISTING)))), Kind.LISTING)
+
+
+def _is_own(listing: Segment) -> bool:
+    """Whether the reporter wrote a listing: "vLLM 0.8.5"; a tool writes more, and otherwise."""
+    return len(listing.lines) <= _MOST_OWN and not any_of(_TOOLS_SIGNS, folded(listing.text))

@@ -17,7 +17,7 @@ _NAMED = regex(
     r"|windows subsystem for linux|(?-i:W)indows(?!\s?/\s?(?:linux|mac))"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
     r"|windows(?=[ -]?(?:1[01]|[78]|server|system|machine|pc|laptop)\b|\s?[^\x00-\x7f])"
-    r"|WSL\d?|(?<=[\s:])Win(?=1[01]\b))"
+    r"|WSL\d?|(?<=[\s:])Win(?=\s?1[01]\b))"
     # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is not a release of Ubuntu
     r"(?:[ -]?(?:release |v(?=\d))?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
     re.I,
@@ -25,7 +25,7 @@ _NAMED = regex(
 _STARTS = (
     *("ubuntu", "centos", "debian", "red hat", "rhel", "rocky", "alibaba cloud", "suse", "sles", "fedora"),
     *("arch linux", "amazon linux", "scientific", "linux mint", "pop", "macos", "mac os", "os x", "osx"),
-    *("windows", "wsl", "win1"),
+    *("windows", "wsl", "win1", "win 1"),
 )
 # TensorFlow's, Keras's and Ray's forms have this example, over which some write; "?platform=ubuntu" is of an address.
 _EXAMPLE_BEFORE = regex(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from distriage.base.texts import regex
 from distriage.facts.scanning import Passage, Source, before_on_line, matches_at
+from distriage.segments import Kind
 
 # An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0, and `0.4.6-cu124` is 0.4.6. Each text is read in one way only: the second
 # suffix begins with a sign.
@@ -44,7 +45,7 @@ _MOVED = regex(  # of a title: "breaks from 4.33.2 to 4.35.2"
 )
 # The words for a version that works. "Works around", "works only": not quite.
 _WORKS_BEHIND = regex(
-    r"[`'\"*)]{0,3},?\s(?:it\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|no\s(?:this|such)\s(?:bug|problem|issue|error)|helps|(?:solv|fix|resolv)e[sd])\b"
+    r"(?:\.x\b)?[`'\"*)]{0,3},?\s(?:it\s|this\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|no\s(?:this|such)\s(?:bug|problem|issue|error)|helps|(?:solv|fix|resolv)e[sd])\b"
     r"(?!\s(?:but|(?:\w{1,12}\s)?only|until|except|around))|\s?\|(?:[^|\n]{1,20}\|)?\s?(?:normal|works|ok|fine|good)\b|\s?(?:就|则)?(?:没问题|没有问题|正常)"
     r"|[`'\"*)]{0,3},?\s(?:ok(?:ay)?|good|fine|it\swas)\b(?!\s(?:until|but))|[`'\"*)]{0,3},?\sit\sdoes(?=[.,;\n]|\Z)|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
     re.I,
@@ -52,6 +53,7 @@ _WORKS_BEHIND = regex(
 # Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".
 _WORKS_BEFORE = regex(
     r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|(?:is|was)\sworking|fine|ok|as\s(?:they|it)\sdo(?:es)?|does(?:n.t|\snot)\s(?:occur|happen)"
+    r"|not\sreproduc(?:ed|ible)"
     r"|no\s(?:problems?|errors?|issues?))\s(?:fine\s|well\s|correctly\s)?(?:with|on|in|under|up\sto)\s(?:the\s)?\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z",
     re.I,
 )
@@ -75,7 +77,7 @@ _LEFT_BEFORE = regex(
 _LEFT_BEFORE_CHARS = 90  # at most
 _LEFT_BEHIND = regex(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
 # setuptools-scm's version of a checkout without tags, `0.1.dev7393+gb1c1fe3`: a commit.
-_UNTAGGED = regex(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
+UNTAGGED = regex(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 # `git describe` before the release that it is of: v2.2.0-rc4-8-g2b96f3662b 2.2.0
 _DESCRIBED = regex(r"-\d{1,5}-g[0-9a-f]{6,40},?\s{1,3}(?P<v>\d+\.\d+[\w.]{0,16}(?:-(?:dev|rc|alpha|beta)\d{0,8})?)")
 _RELEASE = regex(r"\d+(?:\.\d+)+")
@@ -138,6 +140,15 @@ def joined(found: Iterable[Versions]) -> Versions:
         for version, source in one.in_use.items():
             (working if one.all_work and not all_work else in_use).setdefault(version, source)
     return Versions(in_use, working, all_work)
+
+
+def moved_in(title: str) -> Versions:
+    """The releases of a title such as "breaks from 4.33.2 to 4.35.2"."""
+    moved = _MOVED.search(title)
+    if moved is None or "." not in moved["left"] or "." not in moved["to"]:
+        return NO_VERSIONS
+    at = Source(Kind.TITLE, 0)
+    return Versions({moved["to"]: at}, {moved["left"]: at})
 
 
 def of_title(named: Versions, title: str) -> Versions:
@@ -252,7 +263,7 @@ def _written(match: re.Match[str]) -> str:
         return f"{tag[0]}.{tag[1:]}"
     if digits := parts.get("digits"):
         return ".".join(digits)
-    if parts["v"] and (checkout := _UNTAGGED.match(match.string, match.start("v"))):
+    if parts["v"] and (checkout := UNTAGGED.match(match.string, match.start("v"))):
         return f"commit {checkout['commit']}" if checkout["commit"] else ""
     if parts["v"] and (described := _DESCRIBED.match(match.string, match.end("v"))):
         return described["v"].rstrip(".")

@@ -8,14 +8,7 @@ from typing import NamedTuple
 
 from distriage.base.texts import regex
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
-from distriage.facts.counting.options import (
-    MPI_LAUNCHERS,
-    OPTIONS,
-    asked_gpus,
-    asks_for_none,
-    shows_several,
-    speaks_of_gpus,
-)
+from distriage.facts.counting.options import MPI_LAUNCHERS, NO_GPUS, OF_GPUS, ONE_VISIBLE, OPTIONS, asked_gpus
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
 from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_fine, is_no_count, matches_at, most, places
 
@@ -64,6 +57,7 @@ EACH_WITH = regex(
     rf"\b(?P<v>{_NUMBER}) (?:[a-z\d]{{2,12}} )?(?:workers?|nodes|machines|servers|hosts|vms) (?:with|of|having)"
     rf" (?P<by>{_NUMBER}) (?:(?!cpu|core)[a-z\d]{{2,8}} )?(?:[ghn]pus?|cards|ranks|processes|[abhvl]\d{{2,3}}s?) each\b"
 )
+_EACH_IN_BRACKETS = regex(r"\((?P<v>[1-9]\d?) each\)")  # 16 GPUs (8 each)
 # Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
 _PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
 _IN_OTHER_SCRIPTS = (
@@ -101,9 +95,8 @@ _SINGLE_GPU = regex(
     r"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
     rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
 )
-_SEVERAL_MEANT = r"multi(?:[- ]?|ple )gpu|more than one gpu|several (?:gpu|card)s"
-_SEVERAL_SAID = regex(rf"(?<![\w-])gpus\b(?!\s?[=:])|{_SEVERAL_MEANT}")
-_JOB_OF_SEVERAL = regex(_SEVERAL_MEANT)
+JOB_OF_SEVERAL = regex(r"multi(?:[- ]?|ple )gpu|more than one gpu|several (?:gpu|card)s")
+_SEVERAL_SAID = regex(rf"(?<![\w-])gpus\b(?!\s?[=:])|{JOB_OF_SEVERAL.pattern}")
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
     *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", "device", "--include", "dist_t"),
@@ -137,10 +130,9 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
     text, words = passage.text, passage.words
     per_node: Counts = []
     total: Counts = []
-    working: Counts = []
     fewer = None
     for each in EACH_WITH.finditer(words) if " each" in words else ():
-        if on_gpus or (on_gpus is None and speaks_of_gpus(words)):
+        if on_gpus or (on_gpus is None and OF_GPUS.search(words)):
             per_node.append((number_in(each["by"]), each.start("by")))
             total.append((number_of(each) * per_node[-1][0], each.start()))
     if names_gpu or any_of(_COUNT_WORDS, words) or CARD_NUMBER.search(words):
@@ -149,42 +141,41 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
             start = match.start("v")
             if part := _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start):
                 return GpuCounts((int(part["part"] or part["some"]), start), None, is_part=True)
-            if not _counts_nodes(text, match) and not is_no_count(text, start):
+            if not (_counts_nodes(text, match) or is_no_count(text, start) or is_fine(words, start, match.end())):
                 number, by = number_of(match), match.groupdict().get("by")
-                if is_fine(words, start, match.end()):
-                    working.append((number, start))
-                    continue
                 counts = per_node if by or _is_per_node(text, match) else total
                 counts.append((int(by) if by else number, start))
                 total += [(number * int(by), start)] if by else []
         said = most(total, 100_000)
+        if said and said[0] == 1 and JOB_OF_SEVERAL.search(words):
+            total.clear()  # one works, or only one is used
         asked = asked_gpus(passage, on_gpus=on_gpus)
         if asked.most and said and asked.most[0] < said[0]:
             fewer = asked.most
-        elif asked.most and not said and asked.most[0] == 1 and (shows_several(words) or _SEVERAL_SAID.search(words)):
-            fewer = 0, asked.most[1]
+        elif asked.most and not said and asked.most[0] == 1:  # each of several processes may see one of its own
+            several = len(set(ONE_VISIBLE.findall(words))) > 1 or _SEVERAL_SAID.search(words)
+            fewer = (0, asked.most[1]) if several else None
         per_node += asked.per_node
         total += asked.total
+    if names_gpu and (aside := _EACH_IN_BRACKETS.search(words)):
+        per_node.append((int(aside["v"]), aside.start("v")))
     if not text.isascii():
         for pattern in _IN_OTHER_SCRIPTS:
             for match in pattern.finditer(words):
                 if not is_no_count(words, match.start("v")):
                     counts = per_node if _is_per_node(words, match) else total
                     counts.append((number_of(match), match.start()))
-    if not any(count for count, _ in (*per_node, *total, *working)):
-        single = first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
+    single = None if per_node else first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
+    if single and total and _is_each(words, single):
+        per_node.append((1, single.start()))
+    if not any(count for count, _ in (*per_node, *total)):
         if single and (_PER_NODE_BEHIND.match(words, single.end()) or _ONE_NODE_BEHIND.match(words, single.end())):
             # "single-GPU nodes" are several
-            several = _ONE_NODE_BEHIND.match(words, single.end()) is None
-            return GpuCounts(None, (1, single.start()), (0, single.start()) if several else None)
-        none = asks_for_none(words)
-        return GpuCounts(None if none is None else (0, none), None)
+            alone = _ONE_NODE_BEHIND.match(words, single.end())
+            return GpuCounts(None, (1, single.start()), None if alone else (0, single.start()))
+        none = first_at(NO_GPUS, words, places(("gpus",), words))
+        return GpuCounts((0, none.start()) if none else None, None)
     return GpuCounts(most(total, 100_000), most(per_node, 100), fewer)
-
-
-def several_meant(words: str) -> bool:
-    """Whether a folded text is about a job on several GPUs, perhaps without their number."""
-    return _JOB_OF_SEVERAL.search(words) is not None
 
 
 def counts_gpus(text: str) -> bool:
@@ -200,6 +191,13 @@ def _times(text: str) -> Iterator[re.Match[str]]:
                 yield match
         elif _TIMES_BEHIND.search(text, max(0, start - _TIMES_BEHIND_CHARS), start) or _TIMES_BEFORE.match(text, end):
             yield match
+
+
+def _is_each(words: str, single: re.Match[str]) -> bool:
+    """Whether a single GPU is that of each of several nodes."""
+    before = _PER_NODE_BEFORE.search(words, max(0, single.start() - _PER_NODE_BEFORE_CHARS), single.start())
+    behind = _PER_NODE_BEHIND.match(words, single.end())
+    return bool(before or (behind and any_of((" each", " per ", " every "), behind[0])))
 
 
 def _counts_nodes(text: str, match: re.Match[str]) -> bool:

@@ -175,12 +175,10 @@ def is_each(words: str, place: int) -> bool:
     return bool(_EACH.match(words, place) or _EACH_BEFORE.search(words, max(0, place - _EACH_BEFORE_CHARS), place))
 
 
-def printed_counts(output: Passage) -> tuple[int, int, int] | None:
-    """The nodes, and the processes on each, that DeepSpeed's launcher printed; and their place."""
-    printed = _PRINTED.search(output.words)
-    return (int(printed[1]), int(printed[2]), printed.start()) if printed else None
-
-
-def printed_ranks(output: Passage) -> tuple[int, int] | None:
-    """The most ranks that NCCL printed, and the place."""
-    return most(numbers_at(_RANKS, output.words, ("nranks",)), 100_000)
+def printed_counts(output: Passage) -> dict[str, tuple[int, int]]:
+    """`nodes`, `gpus_per_node` and `gpu_count` that DeepSpeed's launcher or NCCL printed, each with its place."""
+    found = {"gpu_count": ranks} if (ranks := most(numbers_at(_RANKS, output.words, ("nranks",)), 100_000)) else {}
+    if printed := _PRINTED.search(output.words):
+        nodes, processes, place = int(printed[1]), int(printed[2]), printed.start()
+        found = {"nodes": (nodes, place), "gpus_per_node": (processes, place), "gpu_count": (nodes * processes, place)}
+    return found

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from distriage.base.texts import regex
 from distriage.facts.counting.numerals import number_of, numbers_at
 from distriage.facts.gpus import GPU_NUMBER
-from distriage.facts.scanning import Counts, Passage, first_at, matches_at, most, places
+from distriage.facts.scanning import Counts, Passage, matches_at, most, places
 
 COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
 # Options and fields, and a value behind them; of `--gres=gpu:a100:8` with the type between.
@@ -42,7 +42,7 @@ _GPUS_OPTION = regex(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
 )
 _GPUS_OPTION_BEFORE = regex(r"(?:\A|[^\w.])(?:n_?)?\Z")
 _COUNT_BEFORE = regex(r"(?:\b\d{1,3}|\b[a-z]{3,5}) \Z")  # "7 GPUs: 256"
-_NO_GPUS = regex(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
+NO_GPUS = regex(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
 _DEVICES = regex(r"(?<!\w)devices[\"']?\s?[=:]\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
 _NCCL_TESTS_STARTS = (
     *("all_reduce_perf", "all_gather_perf", "alltoall_perf", "broadcast_perf", "reduce_perf", "reduce_scatter_perf"),
@@ -60,9 +60,12 @@ MPI_HOSTS = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-H|--hosts?)\s(?P<hosts>{_HOST}(
 _MPI_PROCESSES = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
 _MPI_PER_NODE = regex(r"npernode[ =](?P<v>\d{1,3})\b")
 # For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
-_OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
+OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
 # Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
-_DEGREES = regex(r"(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)[ =]\s?(?P<v>\d{1,4})\b")
+_DEGREES = regex(
+    r"(?<!target)(?<!target[-_])(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)"
+    r"[ =]\s?(?P<v>\d{1,4})\b"
+)
 _COMMANDS_END = regex(r"(?<!\\)\n")
 _DIST_TRAIN = regex(
     r"dist_(?:train|test)\.sh\s[^\s./$]{0,99}[./$]\S{0,200}\s(?:\S{1,200}\s)?(?P<v>\d{1,2})(?![\w.])"
@@ -70,7 +73,7 @@ _DIST_TRAIN = regex(
 _DEEPSPEED_GPUS = regex(r"deepspeed\s[^\n]{0,80}?--num_gpus[= ](?P<v>\d{1,3})\b")
 
 _DEVICE_LIST_STARTS = ("visible_devices", "gpus=", "gpus =", "--gpu", "--device", "device_ids", "--include")
-_ONE_VISIBLE = regex(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\d])")
+ONE_VISIBLE = regex(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\d])")
 
 
 class AskedGpus(NamedTuple):
@@ -111,7 +114,7 @@ def asked_gpus(passage: Passage, *, on_gpus: bool | None) -> AskedGpus:
         total = [one for one in total if one[0] <= len(visible)]
     # MPI's processes each have as many as the options of one ask for.
     largest = most([*per_node, *total], 100_000) if times == 1 else None
-    if processes and (on_gpus or (on_gpus is None and speaks_of_gpus(words))):
+    if processes and (on_gpus or (on_gpus is None and OF_GPUS.search(words))):
         per_node += numbers_at(_MPI_PER_NODE, words, ("npernode",))
         total += processes
         hosts = [*matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
@@ -124,22 +127,6 @@ def asked_gpus(passage: Passage, *, on_gpus: bool | None) -> AskedGpus:
         and not (":" in match[0] and _COUNT_BEFORE.search(words, max(0, match.start() - 8), match.start()))
     ]
     return AskedGpus(per_node, total, largest)
-
-
-def asks_for_none(words: str) -> int | None:
-    """The place where a folded text asks for no GPU."""
-    none = first_at(_NO_GPUS, words, places(("gpus",), words))
-    return none.start() if none else None
-
-
-def speaks_of_gpus(words: str) -> bool:
-    """Whether the processes of a folded text run on GPUs, by its words."""
-    return _OF_GPUS.search(words) is not None
-
-
-def shows_several(words: str) -> bool:
-    """Whether processes see different single GPUs in a folded text, perhaps one after the other."""
-    return len(set(_ONE_VISIBLE.findall(words))) > 1
 
 
 def _grids(words: str) -> Counts:

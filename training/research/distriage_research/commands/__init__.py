@@ -24,11 +24,11 @@ from distriage_research.commands.experiments import (
     sources,
 )
 from distriage_research.commands.published import import_tosem, matrix, report
-from distriage_research.commands.verdicts import explain, readers, similar, worth
+from distriage_research.commands.verdicts import explain, readers, similar, versions, worth
 
 _COMMANDS = (
     *(peers, curve, leave_out, sources, domain, errors, clusters, duplicates, own_labels, recover, pretrain),
-    *(explain, similar, worth, readers, report, import_tosem, matrix, bench),
+    *(explain, similar, worth, versions, readers, report, import_tosem, matrix, bench),
 )
 
 

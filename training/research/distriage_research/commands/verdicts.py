@@ -85,6 +85,28 @@ def worth(
     typer.echo(shares(known))
 
 
+def versions(
+    texts: Annotated[
+        list[Path] | None,
+        typer.Option(help="Judged reports, JSONL with id, title, body, versions (right ones) and judged_by: measured."),
+    ] = None,
+) -> None:
+    """Fit which version without a name is the product's to reports, `training/corpus/versions.jsonl`."""
+    with needed():
+        from distriage_research.verdicts.versions import JUDGED, WEIGHTS, fitted, likelihood, measured, shares
+        from distriage_research.verdicts.worth import as_toml
+        from distriage_training.corpus.jsonl import read_jsonl
+
+        known = {row["id"]: row for _, row in read_jsonl(JUDGED)}
+        if texts:
+            known |= {row["id"]: measured(row, likelihood) for path in texts for _, row in read_jsonl(path)}
+            lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in known.values())
+            JUDGED.write_text("".join(lines), encoding="utf-8")
+        rows = list(known.values())
+        WEIGHTS.write_text(as_toml(fitted(rows), "versions"), encoding="utf-8")
+    typer.echo(shares(rows))
+
+
 def similar(config: ConfigArgument, split: SplitOption = "validation", model: ModelOption = None) -> None:
     """How often the issues that `--similar` names have the same labels."""
     console = Console(stderr=True, highlight=False)

@@ -12,10 +12,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.answer.worth import CHECK, QUESTION, Fit, measures
+from distriage.answer.worth import CHECK, QUESTION, measures
 from distriage.base.errors import CorpusError
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
+from distriage.facts.release.likeliest import Fit
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.measure.tables import markdown
 
@@ -139,22 +140,23 @@ class Judgements:
         return regression(self.x[some], self.y[some], np.where(self.by_readers, 1.0, BUILDER)[some])
 
 
-def regression(x: Array, y: Array, count: Array) -> tuple[float, Array]:
+def regression(x: Array, y: Array, count: Array, penalty: float | None = None) -> tuple[float, Array]:
     """A ridge logistic regression by Newton's method: bias and weights [names] of measures as they are.
 
     Args:
         count: How much each line counts [lines].
+        penalty: In place of `PENALTY`.
     """
     mean = np.average(x, 0, count)
     deviation = np.sqrt(np.average((x - mean) ** 2, 0, count))
     deviation[deviation == 0] = 1
     inputs = np.c_[np.ones(len(x)), (x - mean) / deviation]
-    penalty = np.diag([0.0, *[PENALTY] * x.shape[1]])
+    ridge = np.diag([0.0, *[PENALTY if penalty is None else penalty] * x.shape[1]])
     solved = np.zeros(inputs.shape[1])
     for _ in range(_STEPS):
         p = 1 / (1 + np.exp(-inputs @ solved))
-        curvature = (inputs * (count * p * (1 - p))[:, None]).T @ inputs + penalty
-        solved += np.linalg.solve(curvature, inputs.T @ (count * (y - p)) - penalty @ solved)
+        curvature = (inputs * (count * p * (1 - p))[:, None]).T @ inputs + ridge
+        solved += np.linalg.solve(curvature, inputs.T @ (count * (y - p)) - ridge @ solved)
     weights = solved[1:] / deviation
     return float(solved[0] - mean @ weights), weights
 
@@ -174,9 +176,9 @@ def fitted(rows: Sequence[Mapping[str, Any]]) -> dict[str, Fit]:
     return fits
 
 
-def as_toml(fits: Mapping[str, Fit]) -> str:
-    """The content of `worth.toml`."""
-    parts = ["# Written by `python training/research worth`, which fits it to training/corpus/worth.jsonl."]
+def as_toml(fits: Mapping[str, Fit], name: str = "worth") -> str:
+    """The content of `worth.toml`, or of the weights that another command writes."""
+    parts = [f"# Written by `python training/research {name}`, which fits it to training/corpus/{name}.jsonl."]
     for line, fit in fits.items():
         weights = [f"{json.dumps(name)} = {weight}" for name, weight in fit.weights.items()]
         parts += ["", f"[{line}]", f"least = {fit.least}", f"bias = {fit.bias}", f"[{line}.weights]", *weights]

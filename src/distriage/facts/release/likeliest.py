@@ -1,0 +1,84 @@
+"""The likeliest version in use of a product, of those that a report mentions. Pure except for reading the weights.
+
+Rules for sentences without the product's name held on the reports that they were taken from, and on few fresh ones. So
+the version is chosen by a fitted probability: `python training/research versions` fits `weights.toml`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from distriage.base.texts import packaged_table
+from distriage.base.validation import Strict
+from distriage.facts.projects import Tracker
+from distriage.facts.release.mentions import Mention, Of, mentions
+from distriage.facts.release.names import names_of
+from distriage.facts.scanning import Passage
+from distriage.facts.versions import Versions
+
+_BESIDE: Final = 0.5  # of another release from this probability on, it is unknown which is in use
+
+
+class Fit(Strict):
+    """A fitted logistic regression.
+
+    Attributes:
+        least: Probability below which nothing is shown.
+        bias: Log odds where all measures are 0.
+        weights: Measure -> its addition to the log odds, for each unit.
+    """
+
+    least: float
+    bias: float
+    weights: Mapping[str, float]
+
+    def probability(self, measured: Mapping[str, float]) -> float:
+        """The probability that a line or a version is right; an absent measure counts as 0."""
+        odds = self.bias + sum(value * self.weights.get(name, 0.0) for name, value in measured.items())
+        return 1 / (1 + math.exp(-odds))
+
+
+def likeliest_version(stated: Passage, output: Passage, tracker: Tracker) -> Versions:
+    """The version of a product that a report mentions; several if it is unknown which is in use.
+
+    Args:
+        output: Of tools.
+        tracker: The product's. Without a repository it is of a report that was filed elsewhere, where only a commit
+            needs no name.
+    """
+    found = [
+        (fits()[one.of].probability(one.measures), one)
+        for one in mentions(stated, output, names_of(tracker))
+        if tracker.repository or one.of is Of.COMMIT
+    ]
+    return Versions({one.value: one.source for one in chosen(found)})
+
+
+def chosen(found: Iterable[tuple[float, Mention]], least: float | None = None) -> Sequence[Mention]:
+    """The likeliest version of several with their probabilities, if it is likely enough; of numbers the longest that
+    begins with it. With another likely number, both, unless the title names the likeliest.
+
+    Args:
+        least: In place of the fitted probability.
+    """
+    told = sorted(found, key=lambda one: -one[0])
+    if not told or told[0][0] < (fits()[told[0][1].of].least if least is None else least):
+        return ()
+    best = told[0][1]
+    for probability, other in told[1:]:
+        if probability < _BESIDE:
+            break
+        if other.value.startswith(best.value) or (best.of is Of.COMMIT and other.of is Of.NUMBER):
+            best = other  # a number says more to a person
+        elif {best.of, other.of} == {Of.NUMBER} and best.source.line and not best.value.startswith(other.value):
+            return best, other
+    return (best,)
+
+
+@cache
+def fits() -> Mapping[str, Fit]:
+    """The regressions of `weights.toml`, by what a version is."""
+    return {of: Fit.read(entry) for of, entry in packaged_table(__package__, "weights.toml").items()}
