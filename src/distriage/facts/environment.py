@@ -33,7 +33,8 @@ from distriage.facts.versions import Comparison, Versions, moved_in, of_title, r
 from distriage.segments import Segments, split
 
 _Value = TypeVar("_Value", str, int)
-_PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
+# It names cards that are to be supported, or an example's.
+_PLAN = regex(r"\broadmap\b|\[rfc\]|\[docs?\]|\breadme\b", re.I)
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 
 
@@ -124,7 +125,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     absent = absent_things(stated.words) - ({"gpu_count"} if model else set())
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
-    nodes = count_nodes(started)
+    nodes = None if plans else count_nodes(started)
     counted = {} if plans else _counted(started, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
     if on_cpu:
         versions = {fact: named for fact, named in versions.items() if fact not in _OF_DEVICES}

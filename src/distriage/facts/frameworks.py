@@ -10,7 +10,17 @@ from functools import cache
 from distriage.base.texts import regex
 from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
 from distriage.facts.scanning import Passage, Source, places
-from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, Versions, joined, versions_at
+from distriage.facts.versions import (
+    GAP,
+    NAME_AFTER,
+    NAME_BEFORE,
+    NO_VERSIONS,
+    NOTE,
+    VERSION,
+    Versions,
+    joined,
+    versions_at,
+)
 
 _IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?(?!\d\d\.\d\d)\d)"  # `rayproject/ray:2.9.0`, not one that is numbered by month
 _NO_LONGER_NAME = r"(?!-(?!\d))"  # as `vllm-flash-attn`; but `deepspeed-0.16.2.tar.gz`
@@ -85,11 +95,10 @@ def versions_of_framework(framework: str, passage: Passage, tracker: Tracker, *,
     project = projects().all.get(framework)
     at_home = framework == tracker.product
     spellings = tracker.spellings if at_home or project is None else project.names
-    named = {word: begins for word in spellings if (begins := places((word,), passage.words))}
-    beside = (
-        versions_at(_framework_version(word), passage, begins, labelled=labelled) for word, begins in named.items()
-    )
-    return joined(beside) or joined(
+    beside = NO_VERSIONS
+    if begins := places(spellings, passage.words):
+        beside = versions_at(_framework_version(tuple(spellings)), passage, begins, labelled=labelled)
+    return beside or joined(
         versions_at(stamp.expression, passage, places(stamp.starts, passage.words))
         for stamp in (project.stamps if project else ())
     )
@@ -115,8 +124,8 @@ def _is_verb(text: str, place: int) -> bool:
 
 
 @cache
-def _framework_version(word: str) -> re.Pattern[str]:
-    name = re.escape(word)
+def _framework_version(words: tuple[str, ...]) -> re.Pattern[str]:
+    name = f"(?:{'|'.join(sorted(map(re.escape, words), key=len, reverse=True))})"
     # Maven's coordinates have Scala's release before its own.
     # Not "TF 2.0: `python -c ...`", which says how to ask for the version, nor of a log "will be removed in TF 2.0" and
     # "vllm     3577.9s".

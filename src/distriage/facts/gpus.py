@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from distriage.base.texts import regex
-from distriage.facts.scanning import Passage, first_at, matches_at, places
+from distriage.facts.scanning import Passage, first_at, is_too_much, matches_at, places
 
 # Chinese and Japanese put no blanks between words, so only letters of our own alphabet belong to a name.
 AFTER = r"(?![A-Za-z0-9_])"
@@ -61,7 +61,8 @@ _CARD_BEFORE = regex(
 _CARD_BEFORE_CHARS = 10  # at most
 _ELSEWHERE = regex(
     r"\b(?:works?|runs?)\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z"
-    r"|\b(?:meant|intended|designed|written) for [^\n.;]{0,8}\Z|\b(?:copied|moved|came)\b[^\n.;]{0,60} from an? \Z",
+    r"|(?:\w (?:needs?|requires?|asks? for)|\b(?:meant|intended|designed|written) for) [^\n.;]{0,8}\Z"
+    r"|\b(?:copied|moved|came)\b[^\n.;]{0,60} from an? \Z",
     re.I,
 )
 _ELSEWHERE_CHARS = 100  # at most
@@ -190,7 +191,7 @@ def _first(name: re.Pattern[str], text: str, begins: Sequence[int]) -> re.Match[
 
 def _is_elsewhere(text: str, place: int) -> bool:
     """Whether a card at a place is one with which it works, or one that something is meant for."""
-    return _ELSEWHERE.search(text, max(0, place - _ELSEWHERE_CHARS), place) is not None
+    return bool(_ELSEWHERE.search(text, max(0, place - _ELSEWHERE_CHARS), place)) or is_too_much(text, place)
 
 
 def _as_written_by_its_maker(name: str) -> str:

@@ -25,12 +25,16 @@ Counts = list[tuple[int, int]]  # number, and its place in the text
 # server", "RTX 6000 GPUs", "Windows 10 machine"), or of a supposed machine.
 _NO_COUNT = regex(
     r"(?:\d[.,]|第\s?|\b(?:meant|intended|designed|written|tuned) for |\b\d{1,3} to "
+    r"|\w (?:needs?|requires?|required|asks? for|allocates?) (?:at least )?"
     r"|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
     r"|more than|windows|ubuntu|debian|centos|rhel|rocky|alma|suse|leap|fedora|macos|linux|server|js)[ -]"
     r"|example, suppose [^\n.?]{0,80})\Z",
     re.I,
 )
 _NO_COUNT_CHARS = 90  # at most
+_TOO_MUCH = regex(
+    r"[^\n.;,]{0,24} (?:is|are) (?:more than (?!enough)|too (?:many|much)\b)"
+)  # 8x A100 is more than I have
 
 
 def any_of(words: Iterable[str], text: str) -> bool:
@@ -90,8 +94,9 @@ def most(counts: Counts, limit: int) -> tuple[int, int] | None:
 
 # "It works with 2 GPUs", a table's row "| 2 GPUs | ok |": the report is about others.
 _FINE_BEFORE = regex(
-    r"\b(?:works|worked|fine|ok|no (?:problem|issue|error)s?|succeeds|passes) (?:fine |well )?"
-    r"(?:on|with|for|at|using|in) (?:an? |the |only |just )?\Z"
+    r"\b(?:works|worked|fine|ok|no (?:problem|issue|error)s?|succeeds|passes|(?:n't|not) reproduce(?: it| this)?)"
+    r" (?:fine |well |up )?"
+    r"(?:on|with|for|at|using|in|to) (?:an? |the |only |just )?\Z"
 )
 _FINE_BEFORE_CHARS = 40  # at most
 # "It loads on 32 GPUs, not on 24"
@@ -100,7 +105,7 @@ _BUT_NOT = regex(r"[^\n.;,]{0,20}, (?:but )?not (?:on|with) ")
 _FINE_BEHIND = regex(
     r"[ :：]{0,2}(?:(?:is|are|was|were|trains?|runs?|works?) )?(?:fine|ok|normally|works)\b"
     r"(?!-| (?:only|until|but|for|with|on|under|if)\b)"
-    r"|[^\n，。；;,.]{0,6}(?:正常|没问题|没有问题)"
+    r"| or (?:fewer|less)\b|[^\n，。；;,.]{0,6}(?:正常|没问题|没有问题)"
 )
 _FINE_ROW = regex(r"[^|\n]{0,40}\|(?:[^|\n]{0,40}\|)?\s?(?:ok|works|fine|pass(?:ed|es)?|good|✅|✓)\s?\|?;?(?:\n|\Z)")
 
@@ -114,12 +119,18 @@ def is_fine(words: str, start: int, end: int) -> bool:
 
 
 def is_no_count(text: str, place: int) -> bool:
-    """Whether the text before a number at a place makes it part of a name or of another number."""
-    return bool(_NO_COUNT.search(text, max(0, place - _NO_COUNT_CHARS), place))
+    """Whether the text around a number at a place makes it part of a name or of another number, or of a wish."""
+    return bool(_NO_COUNT.search(text, max(0, place - _NO_COUNT_CHARS), place)) or is_too_much(text, place)
+
+
+def is_too_much(text: str, place: int) -> bool:
+    """Whether the hardware at a place is said to be more than the reporter has."""
+    return bool(_TOO_MUCH.match(text, place))
 
 
 _COMMENTED = regex(r"#+ ?(?:[\w.-]{1,40}==\d|pip3? install |conda install )")
 _MOST_LINE_CHARS = 2000
+_QUOTING = (Kind.PROSE, Kind.FORM)
 # A form's examples, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without an answer
 # behind it, the reporter may have overwritten it.
 _EXAMPLE_WORDS = ("e.g", "E.g", "[ex", "or example")
@@ -189,7 +200,7 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
                 written.append(f"# {segment.heading}")
                 lines.append(segment.lines[0])
             heading = segment.heading
-            written += [_stating(line.text) for line in segment.lines]
+            written += [_stating(line.text, segment.kind) for line in segment.lines]
             lines += segment.lines
             of_lines += [segment.kind] * (len(lines) - len(of_lines))
             headings += [heading] * (len(lines) - len(headings))
@@ -201,11 +212,11 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
     return Passage(text, folded(text), written, lines, of_lines, headings)
 
 
-def _stating(line: str) -> str:
+def _stating(line: str, kind: Kind) -> str:
     """A table's row with a mark at its end, since a head's cell must not label the next row; a requirement that is
-    commented out as nothing.
+    commented out, and another person's words that are quoted, as nothing.
     """
-    if line[:1] == "#" and _COMMENTED.match(line):
+    if (line[:1] == "#" and _COMMENTED.match(line)) or (line[:2] == "> " and kind in _QUOTING):
         return ""
     return f"{line};" if line[:1] == "|" and line.endswith("|") else line
 
@@ -233,11 +244,25 @@ _COMMAND = regex(
 
 def passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
     """The reporter's own words, these with listings, and tools' output."""
+    segments = Segments(segments.title, tuple(_answered(segments.all)))
     if any(_lists(one) for one in segments.all):
         listed = (replace(one, kind=Kind.LISTING) if _lists(one) else one for one in segments.all)
         segments = Segments(segments.title, tuple(listed))
     own = passage(segments, *_OWN)
     return own, passage(segments, *_STATED) if segments.of(Kind.LISTING) else own, passage(segments, *_OUTPUT)
+
+
+def _answered(all_of_them: Sequence[Segment]) -> Iterator[Segment]:
+    """The segments; a log's first line below a label without an answer, as "OS:", is a listing's."""
+    before: Segment | None = None
+    for one in all_of_them:
+        label = before.lines[-1] if before and before.kind is Kind.LISTING else None
+        if one.kind is Kind.LOG and label and label.text.endswith(":") and one.lines[0].number == label.number + 1:
+            yield replace(one, kind=Kind.LISTING, lines=one.lines[:1])
+            one = replace(one, lines=one.lines[1:])
+        if one.lines:
+            yield one
+        before = one
 
 
 def with_commands(segments: Segments, stated: Passage) -> Passage:

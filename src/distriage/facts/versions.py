@@ -63,6 +63,12 @@ _LAST_GOOD_BEFORE = regex(
     re.I,
 )
 _LAST_GOOD_BEFORE_CHARS = 100  # at most
+# "Up to 1.7.7 I could", "it worked until 1.7.7"
+_UP_TO = regex(r"\b(?P<works>(?:works|worked|fine|ok) )?(?:up to|until|till) (?:version )?[`v]{0,2}\Z", re.I)
+_UP_TO_CHARS = 36  # at most
+_COULD = regex(
+    r"[`'\"]{0,2},? (?:i|we|it|this|that|everything|all) (?:could|can|was|were|worked|works|ran|did)\b", re.I
+)
 _DOWNGRADED = regex(rf"[Dd]owngrad(?:e|ed|ing)\s(?:[\w-]{{1,30}}\s)?to\sv?{VERSION}")
 _UPGRADED_BEFORE = regex(
     r"(?:(?<!not\s)(?<!n't\s)(?<!be\s)\b(?:upgrad|updat|bump|switch)ed"
@@ -228,7 +234,7 @@ def versions_at(
 def _is_labelled(text: str, match: re.Match[str]) -> bool:
     """Whether a version follows the colon of a line of its own, or is in a listing of `torch.utils.collect_env`."""
     before = before_on_line(text, match.start())
-    return before in {"[pip3]", "[conda]"} or (before == "" and ":" in match[0])
+    return before in {"[pip3]", "[conda]"} or (before == "" and (":" in match[0] or ".version = " in match[0].lower()))
 
 
 def _is_in_use(match: re.Match[str]) -> bool:
@@ -252,6 +258,12 @@ def _is_left(text: str, start: int, end: int) -> bool:
     """Whether a version, with its name from `start` to `end`, is the one before an upgrade."""
     behind = _LEFT_BEHIND.match(text, end)
     return bool(behind and _LEFT_BEFORE.search(text, max(0, start - _LEFT_BEFORE_CHARS), start))
+
+
+def is_last_good(text: str, start: int, end: int) -> bool:
+    """Whether the release between two places is said to be the last one that works."""
+    before = _UP_TO.search(text, max(0, start - _UP_TO_CHARS), start)
+    return bool(before and (before["works"] or _COULD.match(text, end)))
 
 
 def _written(match: re.Match[str]) -> str:

@@ -86,7 +86,7 @@ _PER_NODE_BEFORE = regex(
 )
 _PER_NODE_BEFORE_CHARS = 24  # at most
 _ONE_NODE_BEHIND = regex(
-    r"(?: \([^()\n]{1,20}\))?[ -](?!per |each |every )(?:(?:compute|cloud|worker|linux|windows) )?"
+    r"(?: \([^()\n]{1,60}\))?[ -](?!per |each |every )(?:(?:compute|cloud|worker|linux|windows) )?"
     r"(?:node|machine|server|system|instance)\b"
 )
 _EACH_WORDS = (" each", " per ", "nodes with", "machines with")

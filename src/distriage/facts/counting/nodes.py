@@ -75,7 +75,8 @@ _SINGLE = ("single ", "single-", "one ", "one-", "gpus of ", "单机", "--standa
 _SINGLE_NODE = regex(
     r"(?<!than )(?<!least )(?<!those of )(?<!equal to a )(?<!than a )(?<!type=)"
     r"\b(?:single|one)[ -](?:(?!more|other|such|each|gpu)[a-z]{3,16} )?"
-    r"(?:node|machine|server|host)\b(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the|maps?|graph|scenario|case)\b|[^\n.;]{0,30}\bother\b)"
+    r"(?:node|machine|server|host)\b(?!\sto\s(?:\d|two|four|eight))"
+    r"(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the|maps?|graph|scenario|case)\b|[^\n.;]{0,30}\bother\b)"
     r"|gpus of (?:the|one|a) (?:same )?(?:node|machine|server)\b|单机|--standalone\b"
 )
 _ON_A_MACHINE = regex(

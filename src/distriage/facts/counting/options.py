@@ -144,4 +144,6 @@ def _grids(words: str) -> Counts:
             found.append(({}, match.start()))
         if match["kind"][0] != "d" or "enable-dp-attention" not in words:
             found[-1][0][match["kind"].strip("-")[0]] = number_of(match)
-    return [(prod(degrees.values()), place) for degrees, place in found if len(degrees) > 1]
+    return [
+        (prod(degrees.values()), place) for degrees, place in found if len(degrees) > 1 and max(degrees.values()) > 1
+    ]

@@ -20,6 +20,7 @@ from distriage.facts.scanning import Passage
 from distriage.facts.versions import Versions
 
 _BESIDE: Final = 0.5  # of another release from this probability on, it is unknown which is in use
+_BELOW_HEADING: Final = frozenset({"alone, heading version", "begins line, heading version"})  # in use, beyond doubt
 
 
 class Fit(Strict):
@@ -73,6 +74,8 @@ def chosen(found: Iterable[tuple[float, Mention]], least: float | None = None) -
             break
         if other.value.startswith(best.value) or (best.of is Of.COMMIT and other.of is Of.NUMBER):
             best = other  # a number says more to a person
+        elif not _BELOW_HEADING.isdisjoint(best.measures):
+            break
         elif {best.of, other.of} == {Of.NUMBER} and best.source.line and not best.value.startswith(other.value):
             return best, other
     return (best,)

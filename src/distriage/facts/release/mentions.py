@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from distriage.base.texts import folded, regex
 from distriage.facts.release.names import Names, kinds_of, kinds_of_words, letters_of
 from distriage.facts.scanning import Passage, Source, matches_at, places
-from distriage.facts.versions import UNTAGGED, VERSION
+from distriage.facts.versions import UNTAGGED, VERSION, is_last_good
 from distriage.segments import Kind
 
 _NUMBER_WITHIN = regex(r"\d\.\d")
@@ -160,7 +160,7 @@ def _numbers(passage: Passage, begin: int, end: int) -> Iterator[Place]:
         if place < last or text[place - 1 : place].isdecimal() or _PART_BEFORE.search(text, max(0, place - 2), place):
             continue
         number = _NUMBER.match(text, place)
-        if number and not _OF_A_MODEL.match(text, number.end()):
+        if number and not (_OF_A_MODEL.match(text, number.end()) or is_last_good(text, place, number.end())):
             last = number.end()
             if untagged := UNTAGGED.match(text, place):
                 last = untagged.end()
@@ -236,6 +236,8 @@ def _named(here: list[str], before: str, names: Names) -> Iterator[str]:
     long = tuple(own for own in names.own if len(own) >= _LEAST_NAME)
     if not here:
         yield "no name"
+    elif "-" in here[-1] and name not in names.own and name.endswith(long):
+        yield "other"  # bert-tensorflow
     elif name in names.own or near.endswith(long):
         yield "own"
     elif not names.others.isdisjoint({name, *re.split("[-_]", here[-1])}):
