@@ -10,17 +10,7 @@ from functools import cache
 from distriage.base.texts import regex
 from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
 from distriage.facts.scanning import Passage, Source, places
-from distriage.facts.versions import (
-    GAP,
-    NAME_AFTER,
-    NAME_BEFORE,
-    NO_VERSIONS,
-    NOTE,
-    VERSION,
-    Versions,
-    joined,
-    versions_at,
-)
+from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, Versions, joined, versions_at
 
 _IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?(?!\d\d\.\d\d)\d)"  # `rayproject/ray:2.9.0`, not one that is numbered by month
 _NO_LONGER_NAME = r"(?!-(?!\d))"  # as `vllm-flash-attn`; but `deepspeed-0.16.2.tar.gz`
@@ -95,10 +85,8 @@ def versions_of_framework(framework: str, passage: Passage, tracker: Tracker, *,
     project = projects().all.get(framework)
     at_home = framework == tracker.product
     spellings = tracker.spellings if at_home or project is None else project.names
-    beside = NO_VERSIONS
-    if begins := places(spellings, passage.words):
-        beside = versions_at(_framework_version(tuple(spellings)), passage, begins, labelled=labelled)
-    return beside or joined(
+    begins = places(spellings, passage.words)
+    return versions_at(_framework_version(tuple(spellings)), passage, begins, labelled=labelled) or joined(
         versions_at(stamp.expression, passage, places(stamp.starts, passage.words))
         for stamp in (project.stamps if project else ())
     )

@@ -32,9 +32,8 @@ _NO_COUNT = regex(
     re.I,
 )
 _NO_COUNT_CHARS = 90  # at most
-_TOO_MUCH = regex(
-    r"[^\n.;,]{0,24} (?:is|are) (?:more than (?!enough)|too (?:many|much)\b)"
-)  # 8x A100 is more than I have
+# "8x A100 is more than we have"
+_TOO_MUCH = regex(r"[^\n.;,]{0,24} (?:is|are) (?:more than (?!enough)|too (?:many|much)\b)")
 
 
 def any_of(words: Iterable[str], text: str) -> bool:
@@ -95,8 +94,7 @@ def most(counts: Counts, limit: int) -> tuple[int, int] | None:
 # "It works with 2 GPUs", a table's row "| 2 GPUs | ok |": the report is about others.
 _FINE_BEFORE = regex(
     r"\b(?:works|worked|fine|ok|no (?:problem|issue|error)s?|succeeds|passes|(?:n't|not) reproduce(?: it| this)?)"
-    r" (?:fine |well |up )?"
-    r"(?:on|with|for|at|using|in|to) (?:an? |the |only |just )?\Z"
+    r" (?:fine |well |up )?(?:on|with|for|at|using|in|to) (?:an? |the |only |just )?\Z"
 )
 _FINE_BEFORE_CHARS = 40  # at most
 # "It loads on 32 GPUs, not on 24"
@@ -130,7 +128,6 @@ def is_too_much(text: str, place: int) -> bool:
 
 _COMMENTED = regex(r"#+ ?(?:[\w.-]{1,40}==\d|pip3? install |conda install )")
 _MOST_LINE_CHARS = 2000
-_QUOTING = (Kind.PROSE, Kind.FORM)
 # A form's examples, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without an answer
 # behind it, the reporter may have overwritten it.
 _EXAMPLE_WORDS = ("e.g", "E.g", "[ex", "or example")
@@ -216,7 +213,7 @@ def _stating(line: str, kind: Kind) -> str:
     """A table's row with a mark at its end, since a head's cell must not label the next row; a requirement that is
     commented out, and another person's words that are quoted, as nothing.
     """
-    if (line[:1] == "#" and _COMMENTED.match(line)) or (line[:2] == "> " and kind in _QUOTING):
+    if (line[:1] == "#" and _COMMENTED.match(line)) or (line[:2] == "> " and kind in (Kind.PROSE, Kind.FORM)):
         return ""
     return f"{line};" if line[:1] == "|" and line.endswith("|") else line
 
@@ -244,7 +241,7 @@ _COMMAND = regex(
 
 def passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
     """The reporter's own words, these with listings, and tools' output."""
-    segments = Segments(segments.title, tuple(_answered(segments.all)))
+    segments = Segments(segments.title, tuple(_answered(segments)))
     if any(_lists(one) for one in segments.all):
         listed = (replace(one, kind=Kind.LISTING) if _lists(one) else one for one in segments.all)
         segments = Segments(segments.title, tuple(listed))
@@ -252,17 +249,15 @@ def passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
     return own, passage(segments, *_STATED) if segments.of(Kind.LISTING) else own, passage(segments, *_OUTPUT)
 
 
-def _answered(all_of_them: Sequence[Segment]) -> Iterator[Segment]:
+def _answered(segments: Segments) -> Iterator[Segment]:
     """The segments; a log's first line below a label without an answer, as "OS:", is a listing's."""
-    before: Segment | None = None
-    for one in all_of_them:
-        label = before.lines[-1] if before and before.kind is Kind.LISTING else None
-        if one.kind is Kind.LOG and label and label.text.endswith(":") and one.lines[0].number == label.number + 1:
+    for before, one in zip((None, *segments.all), segments.all, strict=False):
+        label = before.lines[-1] if before and before.kind is Kind.LISTING and one.kind is Kind.LOG else None
+        if label and label.text.endswith(":") and one.lines[0].number == label.number + 1:
             yield replace(one, kind=Kind.LISTING, lines=one.lines[:1])
             one = replace(one, lines=one.lines[1:])
         if one.lines:
             yield one
-        before = one
 
 
 def with_commands(segments: Segments, stated: Passage) -> Passage:

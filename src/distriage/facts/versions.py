@@ -66,9 +66,7 @@ _LAST_GOOD_BEFORE_CHARS = 100  # at most
 # "Up to 1.7.7 I could", "it worked until 1.7.7"
 _UP_TO = regex(r"\b(?P<works>(?:works|worked|fine|ok) )?(?:up to|until|till) (?:version )?[`v]{0,2}\Z", re.I)
 _UP_TO_CHARS = 36  # at most
-_COULD = regex(
-    r"[`'\"]{0,2},? (?:i|we|it|this|that|everything|all) (?:could|can|was|were|worked|works|ran|did)\b", re.I
-)
+_COULD = regex(r"[`'\"]{0,2},? (?:i|we|it|this|everything|all) (?:could|can|was|worked|works|ran|did)\b", re.I)
 _DOWNGRADED = regex(rf"[Dd]owngrad(?:e|ed|ing)\s(?:[\w-]{{1,30}}\s)?to\sv?{VERSION}")
 _UPGRADED_BEFORE = regex(
     r"(?:(?<!not\s)(?<!n't\s)(?<!be\s)\b(?:upgrad|updat|bump|switch)ed"
