@@ -13,6 +13,7 @@ from typing import Final
 from distriage.base.references import RENAMED, repository_of
 from distriage.base.texts import packaged
 from distriage.base.validation import Strict, field
+from distriage.facts.scanning import any_of
 from distriage.facts.versions import VERSION
 
 PYTORCH: Final = "PyTorch"
@@ -117,7 +118,8 @@ class Projects:
     @cached_property
     def starts_of_launchers(self) -> Sequence[str]:
         """The words of which a text in lower case holds one where a launcher may stand."""
-        return tuple({word for launcher in self.launchers.values() for word in launcher.starts})
+        words = {word for launcher in self.launchers.values() for word in launcher.starts}
+        return tuple(word for word in words if not any_of(words - {word}, word))
 
     def product_of(self, name: str | None) -> str | None:
         """The product that a framework is, or is a part of: PyTorch of `PyTorch FSDP`."""

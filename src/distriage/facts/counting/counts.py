@@ -89,6 +89,7 @@ _ONE_NODE_BEHIND = regex(
     r"(?: \([^()\n]{1,20}\))?[ -](?!per |each |every )(?:(?:compute|cloud|worker|linux|windows) )?"
     r"(?:node|machine|server|system|instance)\b"
 )
+_EACH_WORDS = (" each", " per ", "nodes with", "machines with")
 MOST_ON_A_NODE = 16  # more are those of a cluster
 _SINGLE_GPU = regex(
     r"单[卡张]|(?<!least )(?<!than )(?<!not fit )(?<!n't fit )(?<!fit on )(?<!fit in )(?<!fit into )"
@@ -165,7 +166,9 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
                 if not is_no_count(words, match.start("v")):
                     counts = per_node if _is_per_node(words, match) else total
                     counts.append((number_of(match), match.start()))
-    single = None if per_node else first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
+    single = None
+    if not per_node and (not total or any_of(_EACH_WORDS, words)):
+        single = first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
     if single and total and _is_each(words, single):
         per_node.append((1, single.start()))
     if not any(count for count, _ in (*per_node, *total)):

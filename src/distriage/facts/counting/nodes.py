@@ -98,7 +98,6 @@ _EACH_BEFORE = regex(r"(?:\b(?:each|every)\b[^\n.;,]{0,24}|每[个台机节点�
 _EACH_BEFORE_CHARS = 32  # at most
 _PRINTED = regex(r"nnodes=(\d{1,4}), num_local_procs=(\d{1,3})")  # by DeepSpeed's launcher
 _RANKS = regex(r"nranks (?P<v>\d{1,5}) cudadev")  # by NCCL, each with a card
-# Nodes of a model's graph, or of a data set's
 _OF_GRAPHS = ("onnx", "tflite", "tf-lite", "tf lite", "delegate", "subgraph", "node_map", "edges")
 _OF_CLUSTERS = ("cluster", "machine", "nnodes", "num_nodes", "slurm", "torchrun", "gpus", "distributed")
 _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
@@ -112,8 +111,7 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
     text, words = passage.text, passage.words
     counts: Counts = []
     former: Counts = []
-    of_graph = any_of(_OF_GRAPHS, words) and not any_of(_OF_CLUSTERS, words)
-    if any_of(_NODE_WORDS, words) and not of_graph:
+    if any_of(_NODE_WORDS, words) and not _are_of_a_graph(words):
         figures = (
             match
             for match in _NODES.finditer(text)
@@ -143,15 +141,20 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
     if not text.isascii():
         found = [match for pattern in _IN_OTHER_SCRIPTS for match in pattern.finditer(words)]
         counts += [(number_of(match), match.start()) for match in found if not is_no_count(words, match.start("v"))]
-    if not counts and not several and not of_graph:
+    if not counts and not several:
         single = first_at(_SINGLE_NODE, words, places(_SINGLE, words))
-        former += [(1, single.start())] if single else []
+        former += [(1, single.start())] if single and not _are_of_a_graph(words) else []
     return most(counts or former, 10_000)
 
 
 def _is_example(words: str, start: int) -> bool:
     """Whether a number is that of "for example, if a cluster of 10 nodes is busy", as Ray's configurations say."""
     return words.find("for example", max(0, start - 40), start) >= 0
+
+
+def _are_of_a_graph(words: str) -> bool:
+    """Whether the nodes of a folded text are those of a model's graph, or of a data set's."""
+    return any_of(_OF_GRAPHS, words) and not any_of(_OF_CLUSTERS, words)
 
 
 def _is_former(words: str, start: int) -> bool:

@@ -44,6 +44,7 @@ _GPUS_OPTION_BEFORE = regex(r"(?:\A|[^\w.])(?:n_?)?\Z")
 _COUNT_BEFORE = regex(r"(?:\b\d{1,3}|\b[a-z]{3,5}) \Z")  # "7 GPUs: 256"
 NO_GPUS = regex(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
 _DEVICES = regex(r"(?<!\w)devices[\"']?\s?[=:]\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
+_CPU_CHARS = 30  # before it, as in `accelerator="cpu", devices=4`
 _NCCL_TESTS_STARTS = (
     *("all_reduce_perf", "all_gather_perf", "alltoall_perf", "broadcast_perf", "reduce_perf", "reduce_scatter_perf"),
     *("sendrecv_perf", "scatter_perf", "gather_perf", "hypercube_perf"),
@@ -96,7 +97,9 @@ def asked_gpus(passage: Passage, *, on_gpus: bool | None) -> AskedGpus:
     """
     text, words = passage.text, passage.words
     per_node = numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS) + numbers_at(_DIST_TRAIN, words, ("dist_t",))
-    per_node += numbers_at(_DEVICES, words, ("devices",)) + numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
+    per_node += numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
+    devices_of_trainer = numbers_at(_DEVICES, words, ("devices",))
+    per_node += [one for one in devices_of_trainer if "cpu" not in words[max(0, one[1] - _CPU_CHARS) : one[1]]]
     listed = matches_at(_DEVICE_LIST, words, places(_DEVICE_LIST_STARTS, words))
     lists = [(re.findall(r"\d+", match["list"]), match.start()) for match in listed]
     per_node += [(len(devices), place) for devices, place in lists]
@@ -110,6 +113,8 @@ def asked_gpus(passage: Passage, *, on_gpus: bool | None) -> AskedGpus:
     ]
     total += [(n * times, place) for n, place in numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)]
     total += _grids(words)
+    if "disaggregation-mode" in words:
+        total.clear()  # of one side of the server
     if visible := {device for devices, _ in lists for device in devices}:
         total = [one for one in total if one[0] <= len(visible)]
     # MPI's processes each have as many as the options of one ask for.
