@@ -194,8 +194,10 @@ def draw(records: Sequence[Record], limit: int, taxonomy: Taxonomy, seed: int) -
     for axis in taxonomy.axes:
         found: dict[str, Record] = {}
         for record in order:
-            if axis in record.labels and len(found) < 2:
+            if axis in record.labels:
                 found.setdefault(record.labels[axis], record)
+            if len(found) == 2:
+                break
         first |= {(axis, label): record for label, record in found.items()}
     needed = {record.id for record in first.values()}
     return sorted(order, key=lambda record: record.id not in needed)[:limit]
