@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
+from distriage.base.fits import Fit
 from distriage.base.texts import packaged_table
 from distriage.base.types import Prediction
 from distriage.facts.projects import projects
-from distriage.facts.release.likeliest import Fit
 from distriage.model.taxonomy import Taxonomy, default_taxonomy
 from distriage.reading.purpose import mechanisms
 from distriage.reading.report import ReadReport

@@ -6,40 +6,20 @@ the version is chosen by a fitted probability: `python training/research version
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
+from distriage.base.fits import Fit
 from distriage.base.texts import packaged_table
-from distriage.base.validation import Strict
 from distriage.facts.projects import Tracker
-from distriage.facts.release.mentions import Mention, Of, mentions
+from distriage.facts.release.mentions import FAILS, WORKS, Mention, Of, mentions
 from distriage.facts.release.names import names_of
 from distriage.facts.scanning import Passage
 from distriage.facts.versions import Versions
 
 _BESIDE: Final = 0.5  # of another release from this probability on, it is unknown which is in use
 _BELOW_HEADING: Final = frozenset({"alone, heading version", "begins line, heading version"})  # in use, beyond doubt
-
-
-class Fit(Strict):
-    """A fitted logistic regression.
-
-    Attributes:
-        least: Probability below which nothing is shown.
-        bias: Log odds where all measures are 0.
-        weights: Measure -> its addition to the log odds, for each unit.
-    """
-
-    least: float
-    bias: float
-    weights: Mapping[str, float]
-
-    def probability(self, measured: Mapping[str, float]) -> float:
-        """The probability that a line or a version is right; an absent measure counts as 0."""
-        odds = self.bias + sum(value * self.weights.get(name, 0.0) for name, value in measured.items())
-        return 1 / (1 + math.exp(-odds))
 
 
 def likeliest_version(stated: Passage, output: Passage, tracker: Tracker) -> Versions:
@@ -60,12 +40,15 @@ def likeliest_version(stated: Passage, output: Passage, tracker: Tracker) -> Ver
 
 def chosen(found: Iterable[tuple[float, Mention]], least: float | None = None) -> Sequence[Mention]:
     """The likeliest version of several with their probabilities, if it is likely enough; of numbers the longest that
-    begins with it. With another likely number, both, unless the title names the likeliest.
+    begins with it. With another likely number, both, unless the title names the likeliest. A number that is said to
+    work is left out where another one is said to fail.
 
     Args:
-        least: In place of the fitted probability.
+        least: In place of the probabilities that `weights.toml` asks for.
     """
     told = sorted(found, key=lambda one: -one[0])
+    if any(FAILS in one.measures for _, one in told if WORKS not in one.measures):
+        told = [(probability, one) for probability, one in told if WORKS not in one.measures]
     if not told or told[0][0] < (fits()[told[0][1].of].least if least is None else least):
         return ()
     best = told[0][1]
@@ -83,5 +66,5 @@ def chosen(found: Iterable[tuple[float, Mention]], least: float | None = None) -
 
 @cache
 def fits() -> Mapping[str, Fit]:
-    """The regressions of `weights.toml`, by what a version is."""
+    """The regressions of `weights.toml`, by kind of version."""
     return {of: Fit.read(entry) for of, entry in packaged_table(__package__, "weights.toml").items()}

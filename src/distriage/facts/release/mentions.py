@@ -1,4 +1,4 @@
-"""The numbers, branches and commits of a text that may be its product's version, and what is measured of each.
+"""The numbers, branches and commits of a text that may be its product's version, each with its measures.
 
 Pure except for reading the kinds of words.
 """
@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import partial
 from itertools import islice
 from operator import attrgetter
 from typing import Final, NamedTuple
 
 from distriage.base.texts import folded, regex
-from distriage.facts.release.names import Names, kinds_of, kinds_of_words, letters_of
+from distriage.facts.release.names import OTHER, WORD, Names, is_of_another, kinds_of, named, whose
 from distriage.facts.scanning import Passage, Source, matches_at, places
 from distriage.facts.versions import UNTAGGED, VERSION, is_last_good
 from distriage.segments import Kind
@@ -52,20 +51,28 @@ _SIGN = regex(
     r"(?P<pin>==)|(?P<to>>-|→)|=?(?P<bound>[<>~!])|(?P<label>[:=])|(?P<at>@)|(?P<open>[(\[])|(?P<path>[/\\])|(?P<dash>[-_])"
 )
 _V = regex(r"(?<![^\W_])v\.?\s?[`'\"*]{0,2}\Z")
-_WORD = regex(r"[^\W\d_](?:[\w-]|'(?=[a-z]))*")
 _END = regex(r"[.;!?]\s")  # of a sentence
+# Directly before a branch or commit that is not in use: "fixed on main", "a PR against main", "reverting commit".
+_ELSEWHERE = regex(
+    r"(?:(?:(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)(?<!not\syet\s)\b(?:fixed|solved|resolved|works|worked|working|merged|landed)"
+    r"|\b(?:prs?|pull\srequest|patch))(?:\s\w{1,12}){0,2}\s(?:on|in|with|at|to|into|against)\s(?:the\s)?(?:latest\s|current\s)?"
+    r"|\b(?:see|revert|reverts|reverting|reverted)\s(?:the\s|this\s)?(?:commit\s)?)[`'\"*(\[]{0,3}\Z",
+    re.I,
+)
+_ELSEWHERE_CHARS: Final = 60  # at most
+WORKS: Final = "said to work"
+FAILS: Final = "said to fail"
 _QUOTES: Final = " \t`'\"*v|."
 _MARKS: Final = " \t>*-#`|.:=v_'\"()[]0123456789"
 _BEFORE_CHARS, _BEHIND_CHARS, _PREFIX_CHARS = 100, 48, 7  # read at most
 _MOST, _MOST_OF_ONE = 150, 4  # places that are measured: of a text, and of one version
-_WORDS_BEFORE, _WORDS_BEHIND, _WORDS_OF_NAME = 6, 4, 4
-_LEAST_NAME, _LEAST_PART = 3, 4  # letters of a name that is looked for within words, and of a name's part
+_WORDS_BEFORE, _WORDS_BEHIND = 6, 4
 _DIGITS, _LARGE, _WHOLE, _EARLY = 4, 30, 40, 3
 _KINDS: Final[Mapping[Kind, str]] = {Kind.CONFIGURATION: "source", Kind.TRACEBACK: "log"}
 
 
 class Of(StrEnum):
-    """What a version is; each has weights of its own."""
+    """A kind of version; each has weights of its own."""
 
     NUMBER = "number"
     BRANCH = "branch"
@@ -116,10 +123,17 @@ def mentions(stated: Passage, output: Passage, names: Names) -> list[Mention]:
             measured = dict.fromkeys((*one.measures, *_around(passage, one, names)), 1.0)
             if passage is output and "after version" not in measured:
                 continue
+            if one.of is not Of.NUMBER and _ELSEWHERE.search(
+                passage.words, max(0, one.begin - _ELSEWHERE_CHARS), one.begin
+            ):
+                continue
             mention = found.setdefault(one.value.lower(), Mention(one.of, one.value, passage.source(one.begin)))
             mention.times += 1
             if mention.times <= _MOST_OF_ONE:
+                works_everywhere = WORKS in measured and (mention.times == 1 or WORKS in mention.measures)
                 mention.measures |= measured
+                if not works_everywhere:
+                    mention.measures.pop(WORKS, None)
     for place, mention in enumerate(found.values()):
         mention.measures |= {
             "place": math.log1p(place),
@@ -192,7 +206,7 @@ def _commits(passage: Passage, begin: int, end: int) -> Iterator[Place]:
 
 
 def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
-    """The measures of what surrounds a version."""
+    """The measures of a version's surroundings."""
     words = passage.words
     first = max(0, one.begin - _BEFORE_CHARS)
     begin = max(words.rfind("\n", first, one.begin) + 1, first)
@@ -201,9 +215,11 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
         before = before[: letter.start()]
         yield "v"
     behind = words[one.end : one.end + _BEHIND_CHARS].partition("\n")[0]
-    said = kinds_of(_WORD.findall(_END.split(before)[-1])[-_WORDS_BEFORE:])
+    said = kinds_of(WORD.findall(_END.split(before)[-1])[-_WORDS_BEFORE:])
     match, sign = _BEHIND.match(words, one.end), _SIGN.match(before.rstrip(_QUOTES)[::-1])
-    name, *further = _named(_WORD.findall(before), before, names)
+    name, *further = named(before, names, is_number=one.of is Of.NUMBER)
+    if one.of is Of.NUMBER and name != "own" and is_of_another(behind, names):
+        name = OTHER
     signs = (
         f"just after {(said[-1] or 'name') if said else 'nothing'}",
         f"then {match.lastgroup if match else 'word'}",
@@ -212,56 +228,17 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
     yield from (name, *further, *signs, *(f"{name}, {sign}" for sign in signs))
     if name == "no name" and words[begin - 1 : begin] == "\n":
         above = words[max(0, begin - _BEFORE_CHARS) : begin - 1].rpartition("\n")[2]
-        yield f"above {_whose(_WORD.findall(above), names)}"
+        yield f"above {whose(WORD.findall(above), names)}"
     if {"not", "fails"} <= {*said}:
         said.append("denied")
     elif {"not", "works"} <= {*said}:
         said = ["fails" if kind == "works" else kind for kind in said]
     yield from (f"after {kind}" for kind in said if kind)
-    following = kinds_of(_WORD.findall(_END.split(behind)[0])[:_WORDS_BEHIND])
+    following = kinds_of(WORD.findall(_END.split(behind)[0])[:_WORDS_BEHIND])
     yield from (f"before {kind}" for kind in following if kind)
+    told = [kind for kind in (*said, *following[:1]) if kind in {"works", "fails", "denied"}]
+    yield from ({"works": WORKS, "fails": FAILS}[kind] for kind in told[-1:] if kind != "denied")
     yield from _placed(passage, one, (before, behind), names)
-
-
-def _named(here: list[str], before: str, names: Names) -> Iterator[str]:
-    """Whose name stands before a version, and further measures of the names on its line.
-
-    Args:
-        here: Words before it on its line; this consumes those that say something of a version.
-    """
-    kinds = kinds_of_words()
-    while here and here[-1] in kinds and letters_of(here[-1]) not in names.own:
-        here.pop()
-    name, near = (letters_of(here[-1]), letters_of("".join(here[-_WORDS_OF_NAME:]))) if here else ("", "")
-    long = tuple(own for own in names.own if len(own) >= _LEAST_NAME)
-    if not here:
-        yield "no name"
-    elif "-" in here[-1] and name not in names.own and name.endswith(long):
-        yield "other"  # bert-tensorflow
-    elif name in names.own or near.endswith(long):
-        yield "own"
-    elif not names.others.isdisjoint({name, *re.split("[-_]", here[-1])}):
-        yield "other"
-    elif len(name) >= _LEAST_PART and any(map(partial(_share_an_end, name), names.own)):
-        yield "own part"
-    else:
-        yield "word" if len(name) >= _LEAST_PART else "short word"
-    if not names.others.isdisjoint(map(letters_of, here[-_WORDS_OF_NAME:])):
-        yield "other on line"
-    line = letters_of(before)
-    if any(own in line for own in long):
-        yield "own on line"
-        if letters_of(before.rpartition(":")[0]).startswith(long):
-            yield "own in label"
-
-
-def _share_an_end(name: str, own: str) -> bool:
-    """Whether one of two names begins or ends with the other: `tfjscore`, `tfjs`."""
-    return (
-        own.startswith(name)
-        or own.endswith(name)
-        or ((len(own) >= _LEAST_PART and name.startswith(own)) or name.endswith(own))
-    )
 
 
 def _placed(passage: Passage, one: Place, around: tuple[str, str], names: Names) -> Iterator[str]:
@@ -279,16 +256,8 @@ def _placed(passage: Passage, one: Place, around: tuple[str, str], names: Names)
     yield place
     if "[ ]" in before or "[x]" in before:
         yield "ticked"
-    words = _WORD.findall(folded(heading))
+    words = WORD.findall(folded(heading))
     said = set(kinds_of(words)) - {""}
     yield from (f"heading {kind}" for kind in said)
     yield from (f"{place}, heading {kind}" for kind in said & {"version", "commit"})
-    yield f"heading {_whose(words, names)}"
-
-
-def _whose(words: Sequence[str], names: Names) -> str:
-    """Whether a line names the product, or else another."""
-    letters = letters_of("".join(words))
-    if any(own in letters for own in names.own if len(own) >= _LEAST_NAME):
-        return "own"
-    return "nothing" if names.others.isdisjoint(map(letters_of, words)) else "other"
+    yield f"heading {whose(words, names)}"

@@ -12,9 +12,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from distriage.base.fits import Fit
 from distriage.base.references import repository_of
 from distriage.facts.projects import projects
-from distriage.facts.release.likeliest import Fit, chosen, fits
+from distriage.facts.release.likeliest import chosen, fits
 from distriage.facts.release.mentions import Mention, Of, mentions
 from distriage.facts.release.names import names_of
 from distriage.facts.scanning import Source, passages

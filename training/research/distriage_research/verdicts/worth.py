@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from distriage.answer.worth import CHECK, QUESTION, measures
 from distriage.base.errors import CorpusError
+from distriage.base.fits import Fit
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.facts.release.likeliest import Fit
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.measure.tables import markdown
 
