@@ -61,6 +61,48 @@ def test_of_versions_that_are_alike_the_longest_is_chosen_and_of_others_none() -
     assert values((0.9, mention("1.2")), (0.3, mention("1.3"))) == ["1.2"]
 
 
+def test_a_number_that_works_is_left_out_where_another_fails() -> None:
+    def chosen_of(text: str) -> list[str]:
+        return [one.value for one in chosen([(0.9, mention) for mention in read("", text)])]
+
+    assert chosen_of("Works in 0.6.2, broken since 0.6.3.") == chosen_of("0.6.3 fails, 0.6.2 works.") == ["0.6.3"]
+    assert chosen_of("It works in v0.6.2.") == ["0.6.2"]
+    assert chosen_of("Works in 0.6.2 with one GPU. With two, 0.6.2 fails; numpy is 1.26.4.") == ["0.6.2", "1.26.4"]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("The fix landed on main, I can rebase my PR onto it.", []),
+        ("Will you take a pull request against the latest master?", []),
+        ("I reverted commit 1a2b3c4d.", []),
+        ("It is not fixed on main.", ["main"]),
+        ("It does not work on main, I am at commit 1a2b3c4d.", ["main", "commit 1a2b3c4d"]),
+    ],
+)
+def test_a_branch_or_commit_that_is_not_in_use_is_no_mention(text: str, values: list[str]) -> None:
+    assert [one.value for one in read("", text)] == values
+
+
+@pytest.mark.parametrize(
+    ("tracker", "text", "name"),
+    [
+        ("ray-project/ray", "xarray 2024.1.0", "word"),
+        ("ray-project/ray", "Ray 2.9.0", "own"),
+        ("huggingface/trl", "ctrl 3.1.2", "word"),
+        ("EleutherAI/lm-evaluation-harness", "LM evaluation harness 0.4.3", "own"),
+        ("acme/wizard", "Docker version: 24.0.7", "other"),
+        ("acme/wizard", "Docker image 24.0.7", "no name"),
+        ("acme/wizard", "installed with pip (0.6.3)", "no name"),
+        ("acme/wizard", "1.0 of our app", "other"),
+        ("acme/wizard", "git: 1a2b3c4d", "no name"),
+    ],
+)
+def test_a_name_before_a_version_is_the_products_or_anothers(tracker: str, text: str, name: str) -> None:
+    (one,) = read("", text, f"{tracker}#1")
+    assert {"own", "other", "no name", "own part", "word", "short word"} & one.measures.keys() == {name}
+
+
 def test_elsewhere_only_a_commit_needs_no_name() -> None:
     assert find_facts("", "Megatron hangs\n- commit 3c1f2b0a").framework_version == "commit 3c1f2b0a"
     assert find_facts("", "Megatron hangs\n- version: 0.9.1").framework_version is None

@@ -236,7 +236,7 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
     yield from (f"after {kind}" for kind in said if kind)
     following = kinds_of(WORD.findall(_END.split(behind)[0])[:_WORDS_BEHIND])
     yield from (f"before {kind}" for kind in following if kind)
-    told = [kind for kind in (*said, *following[:1]) if kind in {"works", "fails", "denied"}]
+    told = [kind for kind in (*said, *following[: behind.startswith(" ")]) if kind in {"works", "fails", "denied"}]
     yield from ({"works": WORKS, "fails": FAILS}[kind] for kind in told[-1:] if kind != "denied")
     yield from _placed(passage, one, (before, behind), names)
 

@@ -75,7 +75,11 @@ def named(before: str, names: Names, *, is_number: bool) -> Iterator[str]:
         yield "no name"
     elif name in names.own or not near.isdisjoint(long):
         yield "own"
-    elif not names.others.isdisjoint({name, *parts}) or parts[-1] in long or (may_be_tool and name in _tools()):
+    elif (
+        not names.others.isdisjoint({name, *parts})
+        or parts[-1] in long
+        or (may_be_tool and not _tools().isdisjoint({name, *near}))
+    ):
         yield OTHER  # bert-tensorflow
     elif len(name) >= _LEAST_PART and any(map(partial(_share_an_end, name), names.own)):
         yield "own part"
@@ -93,7 +97,7 @@ def named(before: str, names: Names, *, is_number: bool) -> Iterator[str]:
 def is_of_another(behind: str, names: Names) -> bool:
     """Whether the words behind a number give it to another: "1.0 of our app"."""
     of = _OF.match(behind)
-    return bool(of) and letters_of(of["name"]) in _tools() | names.others
+    return of is not None and letters_of(of["name"]) in _tools() | names.others
 
 
 def whose(words: Sequence[str], names: Names) -> str:
