@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from distriage.base.fits import Fit
 from distriage.base.texts import packaged_table
-from distriage.base.types import Prediction
+from distriage.base.types import Fit, Prediction
 from distriage.facts.projects import projects
 from distriage.model.taxonomy import Taxonomy, default_taxonomy
 from distriage.reading.purpose import mechanisms

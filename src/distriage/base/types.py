@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -9,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from distriage.base.errors import InputError
+from distriage.base.validation import Strict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,3 +155,22 @@ class Decision:
     family_probability: float | None
     reason: str
     silence: Silence | None = None
+
+
+class Fit(Strict):
+    """A fitted logistic regression.
+
+    Attributes:
+        least: Probability below which nothing is shown.
+        bias: Log odds where all measures are 0.
+        weights: Measure -> its addition to the log odds, for each unit.
+    """
+
+    least: float
+    bias: float
+    weights: Mapping[str, float]
+
+    def probability(self, measured: Mapping[str, float]) -> float:
+        """The probability that something is right; an absent measure counts as 0."""
+        odds = self.bias + sum(value * self.weights.get(name, 0.0) for name, value in measured.items())
+        return 1 / (1 + math.exp(-odds))

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from distriage.base.fits import Fit
 from distriage.base.texts import packaged_table
+from distriage.base.types import Fit
 from distriage.facts.projects import Tracker
 from distriage.facts.release.mentions import FAILS, WORKS, Mention, Of, mentions
 from distriage.facts.release.names import names_of

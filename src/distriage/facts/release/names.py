@@ -30,8 +30,7 @@ class Names(NamedTuple):
 def names_of(tracker: Tracker) -> Names:
     """The names of a tracker's product; its owner's is another's, unless they are the same."""
     parts = ("torch",) if tracker.product == PYTORCH else ()
-    opened = (f"open{one}" for one in tracker.spellings)  # microsoft/pai is OpenPAI
-    own = frozenset(letters_of(one) for one in (tracker.repository, *tracker.spellings, *parts, *opened)) - {""}
+    own = frozenset(letters_of(one) for one in (tracker.repository, *tracker.spellings, *parts)) - {""}
     return Names(own, (_others() | {letters_of(tracker.repository.partition("/")[0])}) - own)
 
 
@@ -126,6 +125,7 @@ def _share_an_end(name: str, own: str) -> bool:
     return (
         own.startswith(name)
         or own.endswith(name)
+        or name == f"open{own}"  # microsoft/pai
         or (len(own) >= _LEAST_PART and name.startswith(own) | name.endswith(own))
     )
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.base.fits import Fit
 from distriage.base.references import repository_of
+from distriage.base.types import Fit
 from distriage.facts.projects import projects
 from distriage.facts.release.likeliest import chosen, fits
 from distriage.facts.release.mentions import Mention, Of, mentions

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from distriage.answer.worth import CHECK, QUESTION, measures
 from distriage.base.errors import CorpusError
-from distriage.base.fits import Fit
-from distriage.base.types import IssueReport
+from distriage.base.types import Fit, IssueReport
 from distriage.classifier import Classifier
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.measure.tables import markdown
