@@ -12,14 +12,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from distriage.base.texts import regex
-from distriage.facts.counting.counts import JOB_OF_SEVERAL, count_gpus, counts_gpus
-from distriage.facts.counting.nodes import (
-    are_on_a_machine,
-    count_nodes,
-    is_each,
-    printed_counts,
-    speaks_of_several_nodes,
-)
+from distriage.facts.counting.counts import JOB_OF_SEVERAL, count_gpus, counts_gpus, speaks_of_several_nodes
+from distriage.facts.counting.nodes import are_on_a_machine, count_nodes, is_each, printed_counts
 from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
@@ -221,7 +215,7 @@ def _counted(
     text: Passage, nodes: tuple[int, int] | None, *, names_gpu: bool, on_gpus: bool | None
 ) -> dict[str, tuple[int, Source]]:
     """`gpu_count` and `gpus_per_node`."""
-    total, per_node, fewer, is_part = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
+    total, per_node, asked, is_unknown, is_part = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
     counts = {**_placed("gpu_count", total, text), **_placed("gpus_per_node", per_node, text)}
     times = nodes[0] if nodes else 1
     # Of several without a number, the sum is not known
@@ -233,10 +227,11 @@ def _counted(
     together = nodes[0] == 1 if nodes else total and not several and are_on_a_machine(text.words, total[0])
     if total and together and not per_node and not is_part:
         counts["gpus_per_node"] = counts["gpu_count"]
-    if (fewer and times == 1 and not several) or 0 < counts.get("gpu_count", (0,))[0] < times:
+    on_one = times == 1 and not several
+    if on_one and asked:
+        counts |= _placed("gpu_count", asked, text)
+    elif (on_one and is_unknown) or 0 < counts.get("gpu_count", (0,))[0] < times:
         counts.pop("gpu_count", None)
-        if fewer and fewer[0] and times == 1 and not several:
-            counts["gpu_count"] = (fewer[0], text.source(fewer[1]))
     listed = listed_gpus(text)
     if listed and not (listed[0] == 1 and JOB_OF_SEVERAL.search(text.words)):  # a job may use only some of them
         source = text.source(listed[1])
