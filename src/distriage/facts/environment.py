@@ -27,8 +27,8 @@ from distriage.facts.versions import Comparison, Versions, moved_in, of_title, r
 from distriage.segments import Segments, split
 
 _Value = TypeVar("_Value", str, int)
-# It names cards that are to be supported, or an example's.
-_PLAN = regex(r"\broadmap\b|\[rfc\]|\[docs?\]|\breadme\b", re.I)
+_PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
+_DOCUMENT = regex(r"\[docs?\]|\breadme\b", re.I)  # names an example's, unless it was run
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 
 
@@ -112,7 +112,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         versions |= {fact: named for fact, named in printed.items() if not versions[fact]}
     versions["python"] = versions["python"] or python_of_paths(output, own)
     versions = {fact: of_title(named, segments.title) for fact, named in versions.items()}
-    plans = _PLAN.search(segments.title) is not None
+    plans = bool(_PLAN.search(segments.title) or (_DOCUMENT.search(segments.title) and not output.text))
     named_gpus = gpu_places(stated.words)
     model = None if plans else gpu_model(stated, named_gpus)
     found: dict[str, tuple[str | int, Source]] = {}

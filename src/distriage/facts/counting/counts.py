@@ -9,19 +9,9 @@ from typing import NamedTuple
 from distriage.base.texts import regex
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
 from distriage.facts.counting.options import MPI_LAUNCHERS, NO_GPUS, ONE_VISIBLE, OPTIONS, asked_gpus
+from distriage.facts.counting.success import fails_behind, is_fine
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import (
-    Counts,
-    Passage,
-    any_of,
-    fails_behind,
-    first_at,
-    is_fine,
-    is_no_count,
-    matches_at,
-    most,
-    places,
-)
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_no_count, matches_at, most, places
 
 _GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|(?:graphics? |video )?cards?)"
 _MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
@@ -131,7 +121,7 @@ class GpuCounts(NamedTuple):
         asked: The most that options ask for, where words count more of the machine or the cluster: a job on one node
             has no more.
         is_unknown: A job on one node has several, of which only the one of each process is told.
-        is_part: The total is a part of the machine's GPUs, as in "4 of the 8 GPUs".
+        is_part: A part of the machine's GPUs is counted, as in "4 of the 8 GPUs".
     """
 
     total: tuple[int, int] | None
@@ -196,9 +186,9 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
 
 
 def _said(text: str, words: str) -> tuple[Counts, Counts, bool]:
-    """The counts of each node and in all in words, and whether one is of a part of a machine's GPUs.
+    """The counts of each node and in all, in figures and words, and whether one is a part of a machine's GPUs.
 
-    Numbers with which it works count only for lack of others, and if it fails later.
+    A number with which it works counts only for lack of others, and if the sentence goes on with how it fails.
     """
     per_node: Counts = []
     total: Counts = []
@@ -208,16 +198,14 @@ def _said(text: str, words: str) -> tuple[Counts, Counts, bool]:
     for match in (*GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
         start = match.start("v")
         number, by = number_of(match), match.groupdict().get("by")
-        if part := _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start):
-            used = part.lastgroup or ""
-            if not is_fine(words, part.start(used), match.end()):
-                parts[number] = (int(part[used]), start)
+        part = _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start)
+        fine = is_fine(words, part.start(part.lastgroup or 0) if part else start, match.end())
+        if fine and not fails_behind(words, match.end()):
+            continue
+        if part:
+            parts[number] = (int(part["part"] or part["some"]), start)
         elif not (_counts_nodes(text, match) or is_no_count(text, start)):
-            of_node, in_all = per_node, total
-            if is_fine(words, start, match.end()):
-                if not fails_behind(words, match.end()):
-                    continue
-                of_node, in_all = working
+            of_node, in_all = working if fine else (per_node, total)
             (of_node if by or _is_per_node(text, match) else in_all).append((int(by) if by else number, start))
             in_all += [(number * int(by), start)] if by else []
     if not (per_node or total or parts):

@@ -11,8 +11,9 @@ from distriage.base.texts import regex
 from distriage.facts.counting.counts import GPUS_BY, MOST_ON_A_NODE, each_with, speaks_of_several_nodes
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of, numbers_at
 from distriage.facts.counting.options import MPI_HOSTS, MPI_LAUNCHERS
+from distriage.facts.counting.success import is_fine
 from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_fine, is_no_count, matches_at, most, places
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_no_count, matches_at, most, places
 
 # "2 compute nodes", "16 A800 nodes", "3 GPU worker nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and
 # "8 GPU node" count GPUs.

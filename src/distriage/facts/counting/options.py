@@ -31,11 +31,12 @@ _OPTION = regex(
     rf"(?!(?:tensor.parallel.size|-tp(?:-size)?)[\"' ]?\s{{0,3}}[=:]?\s{{0,3}}1\b)"
     rf"(?:{'|'.join(OPTIONS)}){_VALUE}(?!\s?(?:!=|[*x×]\s?\d))"
 )
-# One side of a server whose prefill and decoding are apart; an example
+# One side of a server whose prefill and decoding are apart; the server beside a trainer; an example
 _SIDE_BEFORE = regex(
     r"\b(?:prefill|decod(?:e|ing))(?: (?:pods?|nodes?|workers?|instances?))?:? ?[`(]?-{0,2}\Z|\be\.g\.,? `?-{0,2}\Z"
+    rf"|\bvllm(?:-serve\b{COMMAND}|_)\Z"
 )
-_SIDE_BEFORE_CHARS = 30  # at most
+_SIDE_BEFORE_CHARS = 120  # at most
 _GPUS_OPTION = regex(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
     rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
     r"(?![\w.:]|[,-]\d|\s?[x×*]\s?\d|\s?(?:gb|m?s|sec|min)\b)"
@@ -106,11 +107,10 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
     times = max([number for number, _ in processes], default=1)
     total = [
         (number, place)
-        for number, place in numbers_at(_OPTION, words, OPTIONS)
+        for number, place in (*numbers_at(_OPTION, words, OPTIONS), *_grids(words))
         if not _SIDE_BEFORE.search(words, max(0, place - _SIDE_BEFORE_CHARS), place)
     ]
     total += [(n * times, place) for n, place in numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)]
-    total += _grids(words)
     if "disaggregation-mode" in words:
         total.clear()  # of one side of the server
     if visible := {device for devices, _ in lists for device in devices}:
