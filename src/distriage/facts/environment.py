@@ -218,7 +218,7 @@ def _counted(
     total, per_node, asked, is_unknown, is_part = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
     counts = {**_placed("gpu_count", total, text), **_placed("gpus_per_node", per_node, text)}
     times = nodes[0] if nodes else 1
-    # Of several without a number, the sum is not known
+    # The sum over several nodes is unknown without their number
     several = nodes is None and (
         speaks_of_several_nodes(text.words) or (per_node is not None and is_each(text.words, per_node[1]))
     )
