@@ -97,8 +97,10 @@ _DRIVE = regex(r"(?<=(?<![A-Za-z0-9])[A-Z]):\\{1,2}[A-Za-z][\w .-]{1,40}\\")
 _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
 _NOT_USED = regex(r"\b(?:not|without|instead of|rather than|not (?:use|using|via|with|by)) `?\Z")
 _FINE_UNDER = regex(r"\b(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through) `?\Z")
+_ITS_WORDS = r"[`)]{0,2}(?: (?:[\w-]|\.(?=\w)){1,30}){0,4}?[`),]{0,2} "
+_FINE_IN_PART = regex(rf"{_ITS_WORDS}(?:works|runs fine|is fine)\b")
 _FINE_BEHIND = regex(
-    r"[`)]{0,2}(?: (?:[\w-]|\.(?=\w)){1,30}){0,4}?[`),]{0,2} (?:it |everything )?"
+    rf"{_ITS_WORDS}(?:it |everything )?"
     r"(?:(?:solves|fixes)\b(?! no)|never fails"
     # not "torchrun works on one node, hangs on two"; another command begins with a backquote
     r"|(?:works(?: fine| well)?|(?:runs|is) fine)\s{0,3}(?:[.!;)\n]|\Z)(?![^\n`]{0,100}\b(?:but|hangs|fails)\b))"
@@ -188,7 +190,7 @@ def launcher_of(text: Passage) -> tuple[str, int] | None:
         found = matches_at(launcher.expression, text.text, places(launcher.starts, text.words))
         meant = [one for one in found if not stands_before(_NOT_USED, text.words, one.start())]
         failing = [one for one in meant if not _works_with(text.words, one)]
-        if failing and len(failing) == len(meant):
+        if meant and failing == meant and not any(_FINE_IN_PART.match(text.words, one.end()) for one in meant):
             return name, failing[0].start()
         if failing:
             in_part = in_part or (name, failing[0].start())
