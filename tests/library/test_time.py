@@ -61,6 +61,14 @@ def test_a_version_without_a_name_is_looked_for_in_linear_time(unit: str) -> Non
     assert in_time(lambda text: find_facts("", text, "acme/wizard#1"), body)
 
 
+@pytest.mark.parametrize(
+    "unit",
+    ["4 workers with 8 ranks each\n", "on 4 of 8 GPUs\n", "works on 2 GPUs, butt\n", "works on another H100, \n"],
+)
+def test_counts_and_cards_are_looked_for_in_linear_time(unit: str) -> None:
+    assert in_time(partial(find_facts, ""), unit * (CHARACTERS // len(unit)))
+
+
 # ---------------------------------------------------------------- the whole class, over everything that reads a report
 
 UNITS = [

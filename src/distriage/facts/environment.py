@@ -12,14 +12,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from distriage.base.texts import regex
-from distriage.facts.counting.counts import JOB_OF_SEVERAL, count_gpus, counts_gpus
-from distriage.facts.counting.nodes import (
-    are_on_a_machine,
-    count_nodes,
-    is_each,
-    printed_counts,
-    speaks_of_several_nodes,
-)
+from distriage.facts.counting.counts import JOB_OF_SEVERAL, count_gpus, counts_gpus, speaks_of_several_nodes
+from distriage.facts.counting.nodes import are_on_a_machine, count_nodes, is_each, printed_counts
 from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
@@ -33,8 +27,8 @@ from distriage.facts.versions import Comparison, Versions, moved_in, of_title, r
 from distriage.segments import Segments, split
 
 _Value = TypeVar("_Value", str, int)
-# It names cards that are to be supported, or an example's.
-_PLAN = regex(r"\broadmap\b|\[rfc\]|\[docs?\]|\breadme\b", re.I)
+_PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
+_DOCUMENT = regex(r"\[docs?\]|\breadme\b", re.I)  # names an example's, unless it was run
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 
 
@@ -118,7 +112,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         versions |= {fact: named for fact, named in printed.items() if not versions[fact]}
     versions["python"] = versions["python"] or python_of_paths(output, own)
     versions = {fact: of_title(named, segments.title) for fact, named in versions.items()}
-    plans = _PLAN.search(segments.title) is not None
+    plans = bool(_PLAN.search(segments.title) or (_DOCUMENT.search(segments.title) and not output.text))
     named_gpus = gpu_places(stated.words)
     model = None if plans else gpu_model(stated, named_gpus)
     found: dict[str, tuple[str | int, Source]] = {}
@@ -221,10 +215,10 @@ def _counted(
     text: Passage, nodes: tuple[int, int] | None, *, names_gpu: bool, on_gpus: bool | None
 ) -> dict[str, tuple[int, Source]]:
     """`gpu_count` and `gpus_per_node`."""
-    total, per_node, fewer, is_part = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
+    total, per_node, asked, is_unknown, is_part = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
     counts = {**_placed("gpu_count", total, text), **_placed("gpus_per_node", per_node, text)}
     times = nodes[0] if nodes else 1
-    # Of several without a number, the sum is not known
+    # The sum over several nodes is unknown without their number
     several = nodes is None and (
         speaks_of_several_nodes(text.words) or (per_node is not None and is_each(text.words, per_node[1]))
     )
@@ -233,10 +227,11 @@ def _counted(
     together = nodes[0] == 1 if nodes else total and not several and are_on_a_machine(text.words, total[0])
     if total and together and not per_node and not is_part:
         counts["gpus_per_node"] = counts["gpu_count"]
-    if (fewer and times == 1 and not several) or 0 < counts.get("gpu_count", (0,))[0] < times:
+    on_one = times == 1 and not several
+    if on_one and asked:
+        counts |= _placed("gpu_count", asked, text)
+    elif (on_one and is_unknown) or 0 < counts.get("gpu_count", (0,))[0] < times:
         counts.pop("gpu_count", None)
-        if fewer and fewer[0] and times == 1 and not several:
-            counts["gpu_count"] = (fewer[0], text.source(fewer[1]))
     listed = listed_gpus(text)
     if listed and not (listed[0] == 1 and JOB_OF_SEVERAL.search(text.words)):  # a job may use only some of them
         source = text.source(listed[1])

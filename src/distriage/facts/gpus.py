@@ -60,11 +60,17 @@ _CARD_BEFORE = regex(
 )
 _CARD_BEFORE_CHARS = 10  # at most
 _ELSEWHERE = regex(
-    r"\b(?:works?|runs?)\b[^\n.;]{0,40}\bon (?:my |the |an?)?(?:local|other|another) [^\n.;]{0,40}\Z"
-    r"|(?:\w (?:needs?|requires?|asks? for)|\b(?:meant|intended|designed|written) for) [^\n.;]{0,8}\Z"
+    r"(?:\w (?:needs?|requires?|asks? for)|\b(?:meant|intended|designed|written) for) [^\n.;]{0,8}\Z"
+    r"|\bworks?\b[^\n.;]{0,40}\bon (?:my |the |a )?local (?:machine|computer|pc) [^\n.;,]{0,20}\Z"
     r"|\b(?:copied|moved|came)\b[^\n.;]{0,60} from an? \Z",
     re.I,
 )
+# "It works on another machine with a V100; here it fails"; that "it runs" there alone says nothing of here.
+_ON_ANOTHER = regex(
+    r"\b(?:(?P<works>works?)|runs?)\b[^\n.;]{0,40}\bon (?:my |the |an)?other [^\n.;,]{0,40}\Z",
+    re.I,
+)
+_BUT_HERE = regex(r"[^\n.;,]{0,30}[.;,] (?:but )?(?:here|on (?:the|my|our|this))\b", re.I)
 _ELSEWHERE_CHARS = 100  # at most
 _CARD_SUFFIX = r"(?i:\s?Ti(?:\sSuper)?\b|D\b)"
 _COUNTED_CARD = regex(rf"(?P<v>{GPU_NUMBER}{_CARD_SUFFIX}?)(?![\dA-Za-z_])")
@@ -88,7 +94,7 @@ _MOST_LISTED = 64
 _SMI_ROW = regex(r"\n[│ ]{0,3}\| {1,4}(\d{1,2}) {1,3}[A-Za-z][^|\n]{3,40}\b(?:On|Off) {1,3}\|")
 _CARDS_OF_LIGHTNING = regex(r"gpu:[^\S\n]*\n((?:\s{0,40}[-*]? ?[a-z][^:\n]{2,60}\n){1,64})[\s*-]{0,40}available:")
 # The count in the listing of LLaMA-Factory, or in one's own
-_LISTED_NUMBER = regex(r"(?:\A|\n[ >*-]{0,8})(?:gpu number|num(?:ber)? of gpu's?) ?: ?(\d{1,3})\b")
+_LISTED_NUMBER = regex(r"(?:\A|\n[ >*-]{0,8})(?:gpu number|num(?:ber)? of gpu's?) ?: ?(\d{1,3})[ \t;]{0,8}(?:\n|\Z)")
 _MOST_CARDS = 1000
 _TPU = (
     "colab tpu",
@@ -177,7 +183,8 @@ def _first_named(text: str, begins: Sequence[int]) -> tuple[str, int] | None:
             first = card
             break
     first = first or _first(_LESSER, text, begins)
-    first = first or next((one for one in matches_at(_GPU, text, begins) if not _is_elsewhere(text, one.start())), None)
+    named = matches_at(_GPU, text, begins)
+    first = first or next((one for one in named if not _is_elsewhere(text, one.start(), surely=True)), None)
     return (_as_written_by_its_maker(first["v"]), first.start()) if first else None
 
 
@@ -189,9 +196,17 @@ def _first(name: re.Pattern[str], text: str, begins: Sequence[int]) -> re.Match[
     )
 
 
-def _is_elsewhere(text: str, place: int) -> bool:
-    """Whether a card at a place is one with which it works, or one that something is meant for."""
-    return bool(_ELSEWHERE.search(text, max(0, place - _ELSEWHERE_CHARS), place)) or is_too_much(text, place)
+def _is_elsewhere(text: str, place: int, *, surely: bool = False) -> bool:
+    """Whether a card at a place is one with which it works on another machine, or one that something is meant for.
+
+    Args:
+        surely: That it works on another machine is not enough, unless it fails here.
+    """
+    begin = max(0, place - _ELSEWHERE_CHARS)
+    if _ELSEWHERE.search(text, begin, place) or is_too_much(text, place):
+        return True
+    another = _ON_ANOTHER.search(text, begin, place)
+    return another is not None and bool((another["works"] and not surely) or _BUT_HERE.match(text, place))
 
 
 def _as_written_by_its_maker(name: str) -> str:

@@ -57,7 +57,7 @@ _CUDA_TAG = regex(
 )
 # Without a point: "CUDA 9", "CUDA/cuDNN version: 10"; not "CUDA 8 GPUs". The first release read so is 7, the last 13.
 _CUDA_SERIES = regex(
-    rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ -]{{0,4}}(?P<v>(?:[789]|1[0-3])(?:\.x)?)"
+    rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ -]{{0,4}}(?P<v>[789]|1[0-3])(?:\.x)?"
     r"(?!\w|[.-]\w|[ \t](?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?"
     r"|kernels?|errors?|[abhltv]\d|rtx|gtx))",
     re.I,
@@ -89,12 +89,14 @@ _NCCL = regex(
 )
 _VLLM_NCCL = regex(rf"vllm[-_]nccl[-_]cu\d\d(?:={{1,2}}|{BLANKS})(?P<v>\d+\.\d+\.\d+)")  # vLLM loads its own
 _HIP = regex(rf"{NAME_BEFORE}hip(?: version)?{_SHORT_GAP}{VERSION}", re.I)  # it bears ROCm's number
-_DRIVER_VERSION = r"[\s`*]{0,10}(?:[|:：=(是为>]|is)?[\s`*v]{0,4}(?P<v>\d{3}\.\d{1,3}(?:\.\d{1,3})?)(?![\d.]\d)"
+_DRIVER_VERSION = r"[\s`*]{0,10}(?:[|:：=(是为]|is)?[\s`*v]{0,4}(?P<v>\d{3}\.\d{1,3}(?:\.\d{1,3})?)(?![\d.]\d)"
 _DRIVER = regex(
     rf"(?:driver(?: version| nvidia)?|(?:kernel|libcuda) reported version is|驱动(?:版本)?){_DRIVER_VERSION}", re.I
 )
-_DRIVER_SERIES = regex(
-    r"(?:(?<![\w.-])|(?<=nvidia-))driver(?:\sversion)?(?::?\s|-)(?P<v>[3-6]\d\d)(?![\w.-]|\s?[gm]i?b)", re.I
+_DRIVER_SERIES = regex(  # after a space at the end of an item, as "driver 580, CUDA 13"; not "driver 400 errors"
+    r"(?:(?<![\w.-])(?<!spark )(?<!ray )|(?<=nvidia-))driver(?:\sversion)?(?::?\s|-)(?P<v>[3-6]\d\d)"
+    r"(?![\w-]|\.\w|\s?[gm]i?b)(?:(?<=-\d\d\d)|(?<=:\s\d\d\d)|(?=\s{0,3}(?:[,;.()|，；。）\n]|\Z)| and ))",
+    re.I,
 )
 _CANN = regex(rf"{NAME_BEFORE}cann(?:[ _-]?version)?(?:[\"'`*|\n:=v(：]|{BLANKS}|{IS}){{1,10}}(?=\d\.){VERSION}", re.I)
 _NVIDIA_SMI = regex(rf"nvidia-smi{_DRIVER_VERSION}", re.I)

@@ -24,7 +24,7 @@ Counts = list[tuple[int, int]]  # number, and its place in the text
 # Words before a number that is not a count: part of another ("0.8.5 server"), of a name ("ZeRO-3 nodes", "HTTP 500
 # server", "RTX 6000 GPUs", "Windows 10 machine"), or of a supposed machine.
 _NO_COUNT = regex(
-    r"(?:\d[.,]|第\s?|\b(?:meant|intended|designed|written|tuned) for |\b\d{1,3} to "
+    r"(?:\d[.,]|第\s?|\b(?:meant|intended|designed|written|tuned) for |(?<!from )\b\d{1,3} to "
     r"|\w (?:needs?|requires?|required|asks? for|allocates?) (?:at least )?"
     r"|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
     r"|more than|windows|ubuntu|debian|centos|rhel|rocky|alma|suse|leap|fedora|macos|linux|server|js)[ -]"
@@ -89,31 +89,6 @@ def before_on_line(text: str, place: int) -> str | None:
 def most(counts: Counts, limit: int) -> tuple[int, int] | None:
     """The largest count up to a limit, beyond which a number counts something else, and its place."""
     return max([count for count in counts if 0 < count[0] <= limit], key=itemgetter(0), default=None)
-
-
-# "It works with 2 GPUs", a table's row "| 2 GPUs | ok |": the report is about others.
-_FINE_BEFORE = regex(
-    r"\b(?:works|worked|fine|ok|no (?:problem|issue|error)s?|succeeds|passes|(?:n't|not) reproduce(?: it| this)?)"
-    r" (?:fine |well |up )?(?:on|with|for|at|using|in|to) (?:an? |the |only |just )?\Z"
-)
-_FINE_BEFORE_CHARS = 40  # at most
-# "It loads on 32 GPUs, not on 24"
-_GOES_BEFORE = regex(r"\b(?:works|loads|trains|runs|starts) (?:on|with) \Z")
-_BUT_NOT = regex(r"[^\n.;,]{0,20}, (?:but )?not (?:on|with) ")
-_FINE_BEHIND = regex(
-    r"[ :：]{0,2}(?:(?:is|are|was|were|trains?|runs?|works?) )?(?:fine|ok|normally|works)\b"
-    r"(?!-| (?:only|until|but|for|with|on|under|if)\b)"
-    r"| or (?:fewer|less)\b|[^\n，。；;,.]{0,6}(?:正常|没问题|没有问题)"
-)
-_FINE_ROW = regex(r"[^|\n]{0,40}\|(?:[^|\n]{0,40}\|)?\s?(?:ok|works|fine|pass(?:ed|es)?|good|✅|✓)\s?\|?;?(?:\n|\Z)")
-
-
-def is_fine(words: str, start: int, end: int) -> bool:
-    """Whether the number between two places of a folded text is one with which it is said to work."""
-    before = _FINE_BEFORE.search(words, max(0, start - _FINE_BEFORE_CHARS), start)
-    if before or _FINE_BEHIND.match(words, end) or _FINE_ROW.match(words, end):
-        return True
-    return bool(_BUT_NOT.match(words, end) and _GOES_BEFORE.search(words, max(0, start - _FINE_BEFORE_CHARS), start))
 
 
 def is_no_count(text: str, place: int) -> bool:

@@ -6,18 +6,19 @@ import re
 
 from distriage.base.texts import regex
 from distriage.facts.projects import projects
-from distriage.facts.scanning import Passage, any_of, before_on_line, first_at, matches_at, places
+from distriage.facts.scanning import Passage, any_of, before_on_line, first_at, matches_at, places, stands_before
 
 _NAMED = regex(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
-    r"|Red Hat Enterprise Linux|RHEL|Rocky(?: Linux|(?= \d))|Alibaba Cloud Linux|SUSE|SLES"
+    r"|Red Hat Enterprise Linux|RHEL|Rocky(?: Linux|(?= (?:[89]|10)\b(?! times)))|Alibaba Cloud Linux|SUSE|SLES"
     r"|Fedora|Arch Linux|Amazon Linux|Scientific Linux|Linux Mint|Pop!?[ _]?OS"
     r"|mac ?OS(?: ?X)?|(?-i:OS ?X|osx(?= v?\d))\b:?"
     # "sliding windows" is not a system
     r"|windows subsystem for linux|(?-i:W)indows(?!\s?/\s?(?:linux|mac))"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
     r"|windows(?=[ -]?(?:1[01]|[78]|server|system|machine|pc|laptop)\b|\s?[^\x00-\x7f])"
-    r"|WSL\d?|(?<=[\s:])Win(?=\s?1[01]\b))"
+    # "we win 10 games" is not a system
+    r"|WSL\d?|(?<=[\s:])(?:win|(?-i:W)in\s|(?<=on )win\s|win\s(?=1[01](?:[,;)\n]|\Z)))(?=1[01]\b))"
     # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is not a release of Ubuntu
     r"(?:[ -]?(?:release |v(?=\d))?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
     re.I,
@@ -37,9 +38,10 @@ _USER_BEFORE = regex(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z|home/\Z|` for \Z", 
 _NOT_STATED_CHARS = 24  # at most
 # There it works: another system is the report's.
 _WORKS_BEFORE = regex(
-    r"(?<!not )(?<!n't )\b(?:successfully|works?|worked|fine)\b(?![^\n.;]{0,100}\b(?:but|not|fails?)\b)"
-    r"[^\n.;]{0,100}\Z|(?:n't|not|never|no) (?:have|see|get|happen|occur|reproduce|problem|issue)s?\b[^\n.;,]{0,40}"
-    r" on (?:an? |my |the )?\Z",
+    r"(?<!not )(?<!n't )(?<!never )(?<!longer )\b(?:successfully|works?|worked|fine)\b"
+    r"(?![^\n.;]{0,100}\b(?:but|not|fails?)\b)[^\n.;]{0,100}\Z|(?:n't|not|never|no) (?:(?:have|see|get) (?:this|it"
+    r"|(?:(?:this|the|any) )?(?:issue|problem|error)s?(?: when)?(?: running)?)"
+    r"|(?:happen|occur|reproduce|problem|issue)s?\b[^\n.;,]{0,40}) on (?:an? |my |the )?\Z",
     re.I,
 )
 _WORKS_BEHIND = regex(r"\s?[上下]?(?:运行|训练|跑)?(?:正常|没问题)")
@@ -81,7 +83,9 @@ _APPLE = regex(r"\A(?:OS ?X|Darwin(?![ -]?\d)|Mac(?= ?\d|\Z))\b:?", re.I)
 _A_MAC = regex(r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)")
 # An item of the reporter's own list, Python's own words and its banner, `uname -a`.
 _KERNEL = regex(
-    r"(?:(?<=[,;/] )|(?<=\n)|(?<=\n[-*] )|(?<=[：，、])|(?<= is )|(?<=\bon a )|(?<=\bon )(?=linux\n))"
+    r"(?:(?<=[,;/] )|(?<=\n)|(?<=\n[-*] )|(?<=[：，、])|(?<=\bon a )|(?<=\bon )(?=linux\n)"
+    r"|(?<=\bos is )|(?<=\bthe platform is )|(?<=\bsystem is )|(?<=\benvironment is )"
+    r"|(?<=\bserver is )|(?<=\bmy machine is ))"
     r"(?P<v>linux)(?=\s{0,9}[,，.;\n]|\Z| (?:container|machine|server|box)\b| \d\.\d"
     r"|-\d\.\d{1,2}\.\d(?![^\n]{0,60}-with-(?!glibc)))"
     r"|(?<=\()(?P<aside>linux)(?=\))"
@@ -93,11 +97,14 @@ _DRIVE = regex(r"(?<=(?<![A-Za-z0-9])[A-Z]):\\{1,2}[A-Za-z][\w .-]{1,40}\\")
 _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
 _NOT_USED = regex(r"\b(?:not|without|instead of|rather than|not (?:use|using|via|with|by)) `?\Z")
 _FINE_UNDER = regex(r"\b(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through) `?\Z")
-_NEAR_CHARS = 24  # at most
+_ITS_WORDS = r"[`)]{0,2}(?: (?:[\w-]|\.(?=\w)){1,30}){0,4}?[`),]{0,2} "
+_FINE_IN_PART = regex(rf"{_ITS_WORDS}(?:works|runs fine|is fine)\b")
 _FINE_BEHIND = regex(
-    r"[`)]{0,2}(?: [\w.-]{1,30}){0,4}?[`),]{0,2} (?:it |everything )?"
-    r"(?:solves|fixes|never fails|works\b(?! (?:only|until|but))|runs fine|is fine)"
-    r"|[^\n.;，。]{0,20}(?:没问题|没有问题|正常)"
+    rf"{_ITS_WORDS}(?:it |everything )?"
+    r"(?:(?:solves|fixes)\b(?! no)|never fails"
+    # not "torchrun works on one node, hangs on two"; another command begins with a backquote
+    r"|(?:works(?: fine| well)?|(?:runs|is) fine)\s{0,3}(?:[.!;)\n]|\Z)(?![^\n`]{0,100}\b(?:but|hangs|fails)\b))"
+    r"|[^\n.;，。]{0,20}(?:没问题|没有问题|(?<!不)(?<!无法|不能|没有|未能)正常)"
 )
 
 
@@ -174,22 +181,22 @@ def _written(name: str) -> str:
 
 
 def launcher_of(text: Passage) -> tuple[str, int] | None:
-    """The launcher that a text names, other than one said to work; and its place."""
+    """The launcher that a text names, one never said to work before one that works in part; and its place."""
     known = projects()
     if not any_of(known.starts_of_launchers, text.words):
         return None
+    in_part = None
     for name, launcher in known.launchers.items():
         found = matches_at(launcher.expression, text.text, places(launcher.starts, text.words))
-        meant = [one for one in found if not _stands_before(_NOT_USED, text.words, one.start())]
-        if meant and not any(_works_with(text.words, one.start(), one.end()) for one in meant):
-            return name, meant[0].start()
-    return None
+        meant = [one for one in found if not stands_before(_NOT_USED, text.words, one.start())]
+        failing = [one for one in meant if not _works_with(text.words, one)]
+        if meant and failing == meant and not any(_FINE_IN_PART.match(text.words, one.end()) for one in meant):
+            return name, failing[0].start()
+        if failing:
+            in_part = in_part or (name, failing[0].start())
+    return in_part
 
 
-def _works_with(words: str, start: int, end: int) -> bool:
-    """Whether it works with the launcher named between two places."""
-    return _stands_before(_FINE_UNDER, words, start) or _FINE_BEHIND.match(words, end) is not None
-
-
-def _stands_before(pattern: re.Pattern[str], words: str, place: int) -> bool:
-    return pattern.search(words, max(0, place - _NEAR_CHARS), place) is not None
+def _works_with(words: str, launcher: re.Match[str]) -> bool:
+    """Whether it is said to work with the launcher named there."""
+    return stands_before(_FINE_UNDER, words, launcher.start()) or _FINE_BEHIND.match(words, launcher.end()) is not None

@@ -19,6 +19,7 @@ FOLDER: Final = ".github/ISSUE_TEMPLATE"
 KEPT_S: Final = 3600.0  # a form is rarely changed, and each look at a report needs it
 MAX_FILES: Final = 20
 MAX_BYTES: Final = 65_536  # of a file
+_MOST_BRACKETS: Final = 500  # of a form; PyYAML compares each with all that are open: seconds for thousands
 _RAW: Final = "application/vnd.github.raw+json"
 _FRONT_MATTER = regex(r"\A---\n.*?\n---\n", re.S)
 _COMMENT = regex(r"<!--.*?-->", re.S)
@@ -83,6 +84,8 @@ def _text(client: Client, repository: str, path: str) -> str:
 
 def _of_form(text: str) -> Iterator[tuple[bool, str]]:
     """The headings of a form's fields, and the lines that GitHub fills in, not those shown only while writing."""
+    if text.count("[") + text.count("{") > _MOST_BRACKETS:
+        return
     try:
         form: Any = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError):

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from distriage.base.texts import regex
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
-from distriage.facts.counting.options import MPI_LAUNCHERS, NO_GPUS, OF_GPUS, ONE_VISIBLE, OPTIONS, asked_gpus
+from distriage.facts.counting.options import MPI_LAUNCHERS, NO_GPUS, ONE_VISIBLE, OPTIONS, asked_gpus
+from distriage.facts.counting.success import fails_behind, is_fine
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_fine, is_no_count, matches_at, most, places
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_no_count, matches_at, most, places
 
 _GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|(?:graphics? |video )?cards?)"
 _MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
@@ -53,10 +54,17 @@ _IN_WORDS = regex(
 )
 # Two workers with two L40 each, 4 workers with 8 ranks each
 _NUMBER = rf"[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}"
-EACH_WITH = regex(
-    rf"\b(?P<v>{_NUMBER}) (?:[a-z\d]{{2,12}} )?(?:workers?|nodes|machines|servers|hosts|vms) (?:with|of|having)"
-    rf" (?P<by>{_NUMBER}) (?:(?!cpu|core)[a-z\d]{{2,8}} )?(?:[ghn]pus?|cards|ranks|processes|[abhvl]\d{{2,3}}s?) each\b"
+_EACH_WITH = regex(
+    rf"\b(?P<v>{_NUMBER}) (?:[a-z\d]{{2,12}} )?(?:(?P<workers>workers?)|nodes|machines|servers|hosts|vms)"
+    rf" (?:with|of|having) (?P<by>{_NUMBER}) (?:(?!cpu|core)[a-z\d]{{2,8}} )?"
+    r"(?:[ghn]pus?|cards|ranks|(?P<processes>processes)|[abhvl]\d{2,3}s?) each\b"
 )
+_SEVERAL_NODES = regex(
+    r"hosts\b|multi[- ]?host|node(?:s\b(?<!numa nodes)|\b(?:(?<=new node)|(?<=second node)|(?<=other node)))"
+    r"|multi[- ]?node|machines\b|[多几跨]机|[多几跨]个?节点"
+)
+# For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
+_OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
 _EACH_IN_BRACKETS = regex(r"\((?P<v>[1-9]\d?) each\)")  # 16 GPUs (8 each)
 # Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
 _PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
@@ -110,14 +118,16 @@ class GpuCounts(NamedTuple):
     """The most GPUs that a text counts, each number with its place; None without a number.
 
     Attributes:
-        fewer: The most that options ask for, if fewer than its words count: on one node of several, or of a larger
-            machine. 0: of several GPUs each process has one, or each of several nodes.
-        is_part: The total is a part of the machine's GPUs, as in "4 of the 8 GPUs".
+        asked: The most that options ask for, where words count more of the machine or the cluster: a job on one node
+            has no more.
+        is_unknown: A job on one node has several, of which only the one of each process is told.
+        is_part: A part of the machine's GPUs is counted, as in "4 of the 8 GPUs".
     """
 
     total: tuple[int, int] | None
     per_node: tuple[int, int] | None
-    fewer: tuple[int, int] | None = None
+    asked: tuple[int, int] | None = None
+    is_unknown: bool = False
     is_part: bool = False
 
 
@@ -131,33 +141,27 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
     text, words = passage.text, passage.words
     per_node: Counts = []
     total: Counts = []
-    fewer = None
-    for each in EACH_WITH.finditer(words) if " each" in words else ():
-        if on_gpus or (on_gpus is None and OF_GPUS.search(words)):
-            per_node.append((number_in(each["by"]), each.start("by")))
-            total.append((number_of(each) * per_node[-1][0], each.start()))
+    asked = None
+    is_unknown = is_part = False
+    if on_gpus is None:
+        on_gpus = any_of((" each", *MPI_LAUNCHERS), words) and _OF_GPUS.search(words) is not None
+    for each in each_with(words) if on_gpus else ():
+        per_node.append((number_in(each["by"]), each.start("by")))
+        total.append((number_of(each) * per_node[-1][0], each.start()))
     if names_gpu or any_of(_COUNT_WORDS, words) or CARD_NUMBER.search(words):
-        in_words = matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))
-        for match in (*GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
-            start = match.start("v")
-            if part := _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start):
-                return GpuCounts((int(part["part"] or part["some"]), start), None, is_part=True)
-            if not (_counts_nodes(text, match) or is_no_count(text, start) or is_fine(words, start, match.end())):
-                number, by = number_of(match), match.groupdict().get("by")
-                counts = per_node if by or _is_per_node(text, match) else total
-                counts.append((int(by) if by else number, start))
-                total += [(number * int(by), start)] if by else []
+        of_nodes, in_all, is_part = _said(text, words)
+        per_node += of_nodes
+        total += in_all
         said = most(total, 100_000)
-        if said and said[0] == 1 and JOB_OF_SEVERAL.search(words):
+        if said and said[0] == 1 and not is_part and JOB_OF_SEVERAL.search(words):
             total.clear()  # one works, or only one is used
-        asked = asked_gpus(passage, on_gpus=on_gpus)
-        if asked.most and said and asked.most[0] < said[0]:
-            fewer = asked.most
-        elif asked.most and not said and asked.most[0] == 1:  # each of several processes may see one of its own
-            several = len(set(ONE_VISIBLE.findall(words))) > 1 or _SEVERAL_SAID.search(words)
-            fewer = (0, asked.most[1]) if several else None
-        per_node += asked.per_node
-        total += asked.total
+        options = asked_gpus(passage, on_gpus=on_gpus)
+        if options.most and said and options.most[0] < said[0]:
+            asked = options.most
+        elif options.most and not said and options.most[0] == 1:  # each of several processes may see one of its own
+            is_unknown = len(set(ONE_VISIBLE.findall(words))) > 1 or _SEVERAL_SAID.search(words) is not None
+        per_node += options.per_node
+        total += options.total
     if names_gpu and (aside := _EACH_IN_BRACKETS.search(words)):
         per_node.append((int(aside["v"]), aside.start("v")))
     if not text.isascii():
@@ -175,10 +179,56 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
         if single and (_PER_NODE_BEHIND.match(words, single.end()) or _ONE_NODE_BEHIND.match(words, single.end())):
             # "single-GPU nodes" are several
             alone = _ONE_NODE_BEHIND.match(words, single.end())
-            return GpuCounts(None, (1, single.start()), None if alone else (0, single.start()))
+            return GpuCounts(None, (1, single.start()), is_unknown=not alone)
         none = first_at(NO_GPUS, words, places(("gpus",), words))
         return GpuCounts((0, none.start()) if none else None, None)
-    return GpuCounts(most(total, 100_000), most(per_node, 100), fewer)
+    return GpuCounts(most(total, 100_000), most(per_node, 100), asked, is_unknown, is_part)
+
+
+def _said(text: str, words: str) -> tuple[Counts, Counts, bool]:
+    """The counts of each node and in all, in figures and words, and whether one is a part of a machine's GPUs.
+
+    A number with which it works counts only for lack of others, and if the sentence goes on with how it fails.
+    """
+    per_node: Counts = []
+    total: Counts = []
+    working: tuple[Counts, Counts] = ([], [])
+    parts: dict[int, tuple[int, int]] = {}  # of so many
+    in_words = matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))
+    for match in (*GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
+        start = match.start("v")
+        number, by = number_of(match), match.groupdict().get("by")
+        part = _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start)
+        fine = is_fine(words, part.start(part.lastgroup or 0) if part else start, match.end())
+        if fine and not fails_behind(words, match.end()):
+            continue
+        if part:
+            parts[number] = (int(part["part"] or part["some"]), start)
+        elif not (_counts_nodes(text, match) or is_no_count(text, start)):
+            of_node, in_all = working if fine else (per_node, total)
+            (of_node if by or _is_per_node(text, match) else in_all).append((int(by) if by else number, start))
+            in_all += [(number * int(by), start)] if by else []
+    if not (per_node or total or parts):
+        per_node, total = working
+    if parts:  # the whole is a machine's, and may be that of each node
+        total = [*parts.values(), *(one for one in total if one[0] not in parts)]
+        if not speaks_of_several_nodes(words):
+            per_node = [one for one in per_node if one[0] not in parts]
+    return per_node, total, bool(parts)
+
+
+def each_with(words: str) -> Iterator[re.Match[str]]:
+    """The numbers `v` of nodes with `by` GPUs each; workers with processes may be those that load data on one node."""
+    if " each" in words:
+        several = speaks_of_several_nodes(words)
+        for match in _EACH_WITH.finditer(words):
+            if several or not (match["workers"] and match["processes"]):
+                yield match
+
+
+def speaks_of_several_nodes(words: str) -> bool:
+    """Whether a text in lower case mentions several nodes, perhaps without their number."""
+    return _SEVERAL_NODES.search(words) is not None
 
 
 def counts_gpus(text: str) -> bool:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 
 from distriage.base.texts import regex
-from distriage.facts.counting.counts import EACH_WITH, GPUS_BY, MOST_ON_A_NODE
+from distriage.facts.counting.counts import GPUS_BY, MOST_ON_A_NODE, each_with, speaks_of_several_nodes
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of, numbers_at
 from distriage.facts.counting.options import MPI_HOSTS, MPI_LAUNCHERS
+from distriage.facts.counting.success import is_fine
 from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_fine, is_no_count, matches_at, most, places
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_no_count, matches_at, most, places
 
 # "2 compute nodes", "16 A800 nodes", "3 GPU worker nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and
 # "8 GPU node" count GPUs.
@@ -67,10 +68,6 @@ _INSTANCES_IN_WORDS = regex(  # two AWS instances
 _REPLICA_SPECS = "replicaspecs:"  # of Kubeflow's jobs
 _REPLICAS = regex(r"\breplicas:\s{0,3}(\d{1,4})\b")
 _REPLICA_SPECS_CHARS = 4000  # at most
-_SEVERAL_NODES = regex(
-    r"hosts\b|multi[- ]?host|node(?:s\b(?<!numa nodes)|\b(?:(?<=new node)|(?<=second node)|(?<=other node)))"
-    r"|multi[- ]?node|machines\b|[多几跨]机|[多几跨]个?节点"
-)
 _SINGLE = ("single ", "single-", "one ", "one-", "gpus of ", "单机", "--standalone")
 _SINGLE_NODE = regex(
     r"(?<!than )(?<!least )(?<!those of )(?<!equal to a )(?<!than a )(?<!type=)"
@@ -127,9 +124,9 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
     for match in GPUS_BY.finditer(text):  # 2x8 H100; a batch of 2 x 8 GPUs is on one node
         if match["by"] and several and "\n" not in match[0] and not is_no_count(text, match.start()):
             counts.append((number_of(match), match.start()))
-    for pattern, word in ((EACH_WITH, " each"), (_INSTANCES_IN_WORDS, " instances")):
-        if word in words:
-            counts += [(number_of(match), match.start()) for match in pattern.finditer(words)]
+    counts += [(number_of(match), match.start()) for match in each_with(words)]
+    if " instances" in words:
+        counts += [(number_of(match), match.start()) for match in _INSTANCES_IN_WORDS.finditer(words)]
     if "xlarge" in words or ".metal" in words:
         counts += numbers_at(_INSTANCES, words, _INSTANCE_STARTS)
     counts += [(number_of(match), match.start()) for match in matches_at(_SLURM_NODES, text, places(_SLURM, words))]
@@ -160,11 +157,6 @@ def _are_of_a_graph(words: str) -> bool:
 
 def _is_former(words: str, start: int) -> bool:
     return bool(_FORMER.search(words, max(0, start - _FORMER_CHARS), start))
-
-
-def speaks_of_several_nodes(words: str) -> bool:
-    """Whether a text in lower case mentions several nodes, perhaps without their number."""
-    return bool(_SEVERAL_NODES.search(words))
 
 
 def are_on_a_machine(words: str, count: int) -> bool:

@@ -31,11 +31,12 @@ _OPTION = regex(
     rf"(?!(?:tensor.parallel.size|-tp(?:-size)?)[\"' ]?\s{{0,3}}[=:]?\s{{0,3}}1\b)"
     rf"(?:{'|'.join(OPTIONS)}){_VALUE}(?!\s?(?:!=|[*x×]\s?\d))"
 )
-# One side of a server whose prefill and decoding are apart; an example
+# One side of a server whose prefill and decoding are apart; the server beside a trainer; an example
 _SIDE_BEFORE = regex(
     r"\b(?:prefill|decod(?:e|ing))(?: (?:pods?|nodes?|workers?|instances?))?:? ?[`(]?-{0,2}\Z|\be\.g\.,? `?-{0,2}\Z"
+    rf"|\bvllm(?:-serve\b{COMMAND}|_)\Z"
 )
-_SIDE_BEFORE_CHARS = 30  # at most
+_SIDE_BEFORE_CHARS = 120  # at most
 _GPUS_OPTION = regex(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
     rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
     r"(?![\w.:]|[,-]\d|\s?[x×*]\s?\d|\s?(?:gb|m?s|sec|min)\b)"
@@ -60,8 +61,6 @@ _HOST = r"(?:[\w.-]{1,60}|<[^<>\n]{1,40}>):\d{1,3}"
 MPI_HOSTS = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-H|--hosts?)\s(?P<hosts>{_HOST}(?:,{_HOST}){{0,127}})")
 _MPI_PROCESSES = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
 _MPI_PER_NODE = regex(r"npernode[ =](?P<v>\d{1,3})\b")
-# For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
-OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
 # Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
 _DEGREES = regex(
     r"(?<!target)(?<!target[-_])(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)"
@@ -89,11 +88,11 @@ class AskedGpus(NamedTuple):
     most: tuple[int, int] | None
 
 
-def asked_gpus(passage: Passage, *, on_gpus: bool | None) -> AskedGpus:
+def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
     """Read the options of a text.
 
     Args:
-        on_gpus: Whether the job runs on GPUs, so that MPI's processes have one each; by the text's words if None.
+        on_gpus: Whether the job runs on GPUs, so that MPI's processes have one each.
     """
     text, words = passage.text, passage.words
     per_node = numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS) + numbers_at(_DIST_TRAIN, words, ("dist_t",))
@@ -108,18 +107,17 @@ def asked_gpus(passage: Passage, *, on_gpus: bool | None) -> AskedGpus:
     times = max([number for number, _ in processes], default=1)
     total = [
         (number, place)
-        for number, place in numbers_at(_OPTION, words, OPTIONS)
+        for number, place in (*numbers_at(_OPTION, words, OPTIONS), *_grids(words))
         if not _SIDE_BEFORE.search(words, max(0, place - _SIDE_BEFORE_CHARS), place)
     ]
     total += [(n * times, place) for n, place in numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)]
-    total += _grids(words)
     if "disaggregation-mode" in words:
         total.clear()  # of one side of the server
     if visible := {device for devices, _ in lists for device in devices}:
         total = [one for one in total if one[0] <= len(visible)]
     # MPI's processes each have as many as the options of one ask for.
     largest = most([*per_node, *total], 100_000) if times == 1 else None
-    if processes and (on_gpus or (on_gpus is None and OF_GPUS.search(words))):
+    if processes and on_gpus:
         per_node += numbers_at(_MPI_PER_NODE, words, ("npernode",))
         total += processes
         hosts = [*matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
