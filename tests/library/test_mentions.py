@@ -66,6 +66,9 @@ def test_a_number_that_works_is_left_out_where_another_fails() -> None:
         return [one.value for one in chosen([(0.9, mention) for mention in read("", text)])]
 
     assert chosen_of("Works in 0.6.2, broken since 0.6.3.") == chosen_of("0.6.3 fails, 0.6.2 works.") == ["0.6.3"]
+    assert (
+        chosen_of("0.6.3 doesn't work, 0.6.2 does.") == chosen_of("Fine with 0.6.2, with 0.6.3 it hangs.") == ["0.6.3"]
+    )
     assert chosen_of("It works in v0.6.2.") == ["0.6.2"]
     assert chosen_of("Works in 0.6.2 with one GPU. With two, 0.6.2 fails; numpy is 1.26.4.") == ["0.6.2", "1.26.4"]
 
@@ -76,6 +79,7 @@ def test_a_number_that_works_is_left_out_where_another_fails() -> None:
         ("The fix landed on main, I can rebase my PR onto it.", []),
         ("Will you take a pull request against the latest master?", []),
         ("I reverted commit 1a2b3c4d.", []),
+        ("No problem with master, only with the last release.", []),
         ("It is not fixed on main.", ["main"]),
         ("It does not work on main, I am at commit 1a2b3c4d.", ["main", "commit 1a2b3c4d"]),
     ],

@@ -54,11 +54,12 @@ _V = regex(r"(?<![^\W_])v\.?\s?[`'\"*]{0,2}\Z")
 _END = regex(r"[.;!?]\s")  # of a sentence
 # Directly before a branch or commit that is not in use: "fixed on main", "a PR against main", "reverting commit".
 _ELSEWHERE = regex(
-    r"(?:(?:(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)(?<!not\syet\s)\b(?:fixed|solved|resolved|works|worked|working|merged|landed)"
-    r"|\b(?:prs?|pull\srequest|patch))(?:\s\w{1,12}){0,2}\s(?:on|in|with|at|to|into|against)\s(?:the\s)?(?:latest\s|current\s)?"
+    r"(?:(?:(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)(?<!not\syet\s)\b(?:fixed|solved|resolved|works|worked|working|fine|merged|landed)"
+    r"|\b(?:no\s(?:problem|issue|error)s?|prs?|pull\srequest|patch))(?:\s\w{1,12}){0,2}\s(?:on|in|with|at|to|into|against)\s(?:the\s)?(?:latest\s|current\s)?"
     r"|\b(?:see|revert|reverts|reverting|reverted)\s(?:the\s|this\s)?(?:commit\s)?)[`'\"*(\[]{0,3}\Z",
     re.I,
 )
+_DOES = regex(r"\sdoes(?:[.,;\n]|\Z)")
 _ELSEWHERE_CHARS: Final = 60  # at most
 WORKS: Final = "said to work"
 FAILS: Final = "said to fail"
@@ -236,9 +237,19 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
     yield from (f"after {kind}" for kind in said if kind)
     following = kinds_of(WORD.findall(_END.split(behind)[0])[:_WORDS_BEHIND])
     yield from (f"before {kind}" for kind in following if kind)
-    told = [kind for kind in (*said, *following[: behind.startswith(" ")]) if kind in {"works", "fails", "denied"}]
-    yield from ({"works": WORKS, "fails": FAILS}[kind] for kind in told[-1:] if kind != "denied")
+    yield from _outcome(said, following, behind)
     yield from _placed(passage, one, (before, behind), names)
+
+
+def _outcome(said: Sequence[str], following: Sequence[str], behind: str) -> Iterator[str]:
+    """Whether a version is said to work or to fail, by the kinds of words before and behind it; the nearest counts."""
+    near = [kind for kind in following[:3] if kind != "this"] if behind.startswith(" ") else []
+    if {"not", "works"} <= {*near}:
+        near = ["fails"]
+    elif {"not", "fails"} <= {*said} and _DOES.match(behind):  # 0.9.1 doesn't work, 0.9.0 does
+        near = ["works"]
+    told = [kind for kind in (*said, *near[:1]) if kind in {"works", "fails", "denied"}]
+    yield from ({"works": WORKS, "fails": FAILS}[kind] for kind in told[-1:] if kind != "denied")
 
 
 def _placed(passage: Passage, one: Place, around: tuple[str, str], names: Names) -> Iterator[str]:
