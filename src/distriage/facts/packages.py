@@ -95,7 +95,7 @@ _DRIVER = regex(
 )
 _DRIVER_SERIES = regex(  # after a space at the end of an item, as "driver 580, CUDA 13"; not "driver 400 errors"
     r"(?:(?<![\w.-])(?<!spark )(?<!ray )|(?<=nvidia-))driver(?:\sversion)?(?::?\s|-)(?P<v>[3-6]\d\d)"
-    r"(?![\w-]|\.\w|\s?[gm]i?b)(?:(?<=-\d\d\d)|(?<=:\s\d\d\d)|(?=\s{0,3}(?:[,;.()|，；。）\n]|\Z)| and ))",
+    r"(?![\w-]|\.\w|\s?[gm]i?b)(?:(?<=-\d\d\d)|(?<=:\s\d\d\d)|(?=\s{0,3}(?:[,;.()|，；。）\n]|\Z)| (?:and|on) ))",
     re.I,
 )
 _CANN = regex(rf"{NAME_BEFORE}cann(?:[ _-]?version)?(?:[\"'`*|\n:=v(：]|{BLANKS}|{IS}){{1,10}}(?=\d\.){VERSION}", re.I)
