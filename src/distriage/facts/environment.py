@@ -28,7 +28,12 @@ from distriage.segments import Segments, split
 
 _Value = TypeVar("_Value", str, int)
 _PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
-_DOCUMENT = regex(r"\[docs?\]|\breadme\b", re.I)  # names an example's, unless it was run
+_DOCUMENT = regex(r"\[docs?\]|\breadme\b", re.I)  # names an example's
+# Words of a report that an example was run or fails
+_WAS_RUN = regex(
+    r"\b(?:i|we) (?:\w{2,10} )?(?:run|ran|running|use|used|using|tried|try|launch(?:ed)?|train(?:ed)?|start(?:ed)?)\b"
+    r"|\b(?:hangs?|hung|stuck|crash(?:es|ed)?|fail(?:s|ed|ure)?|errors?)\b"
+)
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 
 
@@ -112,15 +117,15 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         versions |= {fact: named for fact, named in printed.items() if not versions[fact]}
     versions["python"] = versions["python"] or python_of_paths(output, own)
     versions = {fact: of_title(named, segments.title) for fact, named in versions.items()}
-    plans = bool(_PLAN.search(segments.title) or (_DOCUMENT.search(segments.title) and not output.text))
+    is_example = _is_example(segments.title, own, output)
     named_gpus = gpu_places(stated.words)
-    model = None if plans else gpu_model(stated, named_gpus)
+    model = None if is_example else gpu_model(stated, named_gpus)
     found: dict[str, tuple[str | int, Source]] = {}
     absent = absent_things(stated.words) - ({"gpu_count"} if model else set())
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
-    nodes = None if plans else count_nodes(started)
-    counted = {} if plans else _counted(started, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
+    nodes = None if is_example else count_nodes(started)
+    counted = {} if is_example else _counted(started, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
     if on_cpu:
         versions = {fact: named for fact, named in versions.items() if fact not in _OF_DEVICES}
         found |= {fact: count for fact, count in counted.items() if count[0] == 0}
@@ -158,6 +163,13 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         if not absent
         else replace(facts, absent=frozenset(fact for fact in absent if getattr(facts, fact) is None))
     )
+
+
+def _is_example(title: str, own: Passage, output: Passage) -> bool:
+    """Whether the hardware is that of a plan or of a documentation's example which nobody ran."""
+    if _DOCUMENT.search(title):
+        return not (output.text or _WAS_RUN.search(own.words))
+    return _PLAN.search(title) is not None
 
 
 def _comparisons(own: Passage, tracker: Tracker, versions: Mapping[str, Versions]) -> tuple[Comparison, ...]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from itertools import islice
 
 from distriage.base.texts import regex
-from distriage.facts.scanning import Passage, first_at, is_too_much, matches_at, places
+from distriage.facts.demands import is_demanded, is_lacked
+from distriage.facts.scanning import Passage, first_at, matches_at, places
 
 # Chinese and Japanese put no blanks between words, so only letters of our own alphabet belong to a name.
 AFTER = r"(?![A-Za-z0-9_])"
@@ -60,7 +61,7 @@ _CARD_BEFORE = regex(
 )
 _CARD_BEFORE_CHARS = 10  # at most
 _ELSEWHERE = regex(
-    r"(?:\w (?:needs?|requires?|asks? for)|\b(?:meant|intended|designed|written) for) [^\n.;]{0,8}\Z"
+    r"\b(?:meant|intended|designed|written) for [^\n.;]{0,8}\Z"
     r"|\bworks?\b[^\n.;]{0,40}\bon (?:my |the |a )?local (?:machine|computer|pc) [^\n.;,]{0,20}\Z"
     r"|\b(?:copied|moved|came)\b[^\n.;]{0,60} from an? \Z",
     re.I,
@@ -197,13 +198,15 @@ def _first(name: re.Pattern[str], text: str, begins: Sequence[int]) -> re.Match[
 
 
 def _is_elsewhere(text: str, place: int, *, surely: bool = False) -> bool:
-    """Whether a card at a place is one with which it works on another machine, or one that something is meant for.
+    """Whether a card at a place is not the reporter's, or it works with that card on another machine.
 
     Args:
-        surely: That it works on another machine is not enough, unless it fails here.
+        surely: It is not enough that it works on another machine, unless it fails here, or that something needs it.
     """
     begin = max(0, place - _ELSEWHERE_CHARS)
-    if _ELSEWHERE.search(text, begin, place) or is_too_much(text, place):
+    if _ELSEWHERE.search(text, begin, place) or is_lacked(text, place):
+        return True
+    if not surely and is_demanded(text, place):
         return True
     another = _ON_ANOTHER.search(text, begin, place)
     return another is not None and bool((another["works"] and not surely) or _BUT_HERE.match(text, place))

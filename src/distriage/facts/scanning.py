@@ -21,19 +21,6 @@ _MARKS = " \t>*-#`|.0123456789"  # of lists, before a line's label
 _MARKS_CHARS = 12  # at most
 _SENTENCE_CHARS = 40  # read before a place
 Counts = list[tuple[int, int]]  # number, and its place in the text
-# Words before a number that is not a count: part of another ("0.8.5 server"), of a name ("ZeRO-3 nodes", "HTTP 500
-# server", "RTX 6000 GPUs", "Windows 10 machine"), or of a supposed machine.
-_NO_COUNT = regex(
-    r"(?:\d[.,]|第\s?|\b(?:meant|intended|designed|written|tuned) for |(?<!from )\b\d{1,3} to "
-    r"|\w (?:needs?|requires?|required|asks? for|allocates?) (?:at least )?"
-    r"|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
-    r"|more than|windows|ubuntu|debian|centos|rhel|rocky|alma|suse|leap|fedora|macos|linux|server|js)[ -]"
-    r"|example, suppose [^\n.?]{0,80})\Z",
-    re.I,
-)
-_NO_COUNT_CHARS = 90  # at most
-# "8x A100 is more than we have"
-_TOO_MUCH = regex(r"[^\n.;,]{0,24} (?:is|are) (?:more than (?!enough)|too (?:many|much)\b)")
 
 
 def any_of(words: Iterable[str], text: str) -> bool:
@@ -91,17 +78,13 @@ def most(counts: Counts, limit: int) -> tuple[int, int] | None:
     return max([count for count in counts if 0 < count[0] <= limit], key=itemgetter(0), default=None)
 
 
-def is_no_count(text: str, place: int) -> bool:
-    """Whether the text around a number at a place makes it part of a name or of another number, or of a wish."""
-    return bool(_NO_COUNT.search(text, max(0, place - _NO_COUNT_CHARS), place)) or is_too_much(text, place)
-
-
-def is_too_much(text: str, place: int) -> bool:
-    """Whether the hardware at a place is said to be more than the reporter has."""
-    return bool(_TOO_MUCH.match(text, place))
-
-
 _COMMENTED = regex(r"#+ ?(?:[\w.-]{1,40}==\d|pip3? install |conda install )")
+# Another person's words, or an entry of a list: "> GPU: 2x A100", "> torch 2.4.0"
+_QUOTE = regex(r">(?!>|=)")
+_ENTRY = regex(
+    r">\s?(?:(?:[\w/().-]{1,20} ){0,3}[\w/().-]{1,20}\*{0,2} ?[:：=]\*{0,2} ?\S"
+    r"|(?:\S{1,30} ){0,2}\S{0,30}(?<![.?!\s])\s{0,3}\Z)"
+)
 _MOST_LINE_CHARS = 2000
 # A form's examples, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without an answer
 # behind it, the reporter may have overwritten it.
@@ -172,7 +155,8 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
                 written.append(f"# {segment.heading}")
                 lines.append(segment.lines[0])
             heading = segment.heading
-            written += [_stating(line.text, segment.kind) for line in segment.lines]
+            quoted = _quoted(segment)
+            written += ["" if line.number in quoted else _stating(line.text) for line in segment.lines]
             lines += segment.lines
             of_lines += [segment.kind] * (len(lines) - len(of_lines))
             headings += [heading] * (len(lines) - len(headings))
@@ -184,13 +168,28 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
     return Passage(text, folded(text), written, lines, of_lines, headings)
 
 
-def _stating(line: str, kind: Kind) -> str:
-    """A table's row with a mark at its end, since a head's cell must not label the next row; a requirement that is
-    commented out, and another person's words that are quoted, as nothing.
+def _stating(line: str) -> str:
+    """A line as it is read: a table's row with a mark at its end, since a head's cell must not label the next row; a
+    requirement that is commented out as nothing.
     """
-    if (line[:1] == "#" and _COMMENTED.match(line)) or (line[:2] == "> " and kind in (Kind.PROSE, Kind.FORM)):
+    if line[:1] == "#" and _COMMENTED.match(line):
         return ""
     return f"{line};" if line[:1] == "|" and line.endswith("|") else line
+
+
+def _quoted(segment: Segment) -> set[int]:
+    """The numbers of the lines in which prose quotes another person: not a list below a heading or a label."""
+    lines = segment.lines
+    if segment.kind is not Kind.PROSE or not any(line.text[:1] == ">" for line in lines):
+        return set()
+    quoted = set()
+    before = "" if segment.heading or all(_QUOTE.match(line.text) for line in lines) else "…"
+    for line in lines:
+        if not _QUOTE.match(line.text):
+            before = line.text.rstrip()
+        elif before and not (before.startswith("#") or before.endswith((":", "：", "**")) or _ENTRY.match(line.text)):
+            quoted.add(line.number)
+    return quoted
 
 
 _OWN = (Kind.TITLE, Kind.FORM, Kind.PROSE, Kind.COMMAND, Kind.CONFIGURATION, Kind.SOURCE)

@@ -10,8 +10,9 @@ from distriage.base.texts import regex
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
 from distriage.facts.counting.options import MPI_LAUNCHERS, NO_GPUS, ONE_VISIBLE, OPTIONS, asked_gpus
 from distriage.facts.counting.success import fails_behind, is_fine
+from distriage.facts.demands import is_demanded, is_no_count
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_no_count, matches_at, most, places
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, matches_at, most, places
 
 _GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|(?:graphics? |video )?cards?)"
 _MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
@@ -58,6 +59,11 @@ _EACH_WITH = regex(
     rf"\b(?P<v>{_NUMBER}) (?:[a-z\d]{{2,12}} )?(?:(?P<workers>workers?)|nodes|machines|servers|hosts|vms)"
     rf" (?:with|of|having) (?P<by>{_NUMBER}) (?:(?!cpu|core)[a-z\d]{{2,8}} )?"
     r"(?:[ghn]pus?|cards|ranks|(?P<processes>processes)|[abhvl]\d{2,3}s?) each\b"
+)
+# A machine of the reporter, perhaps with the GPUs that the report counts elsewhere
+A_MACHINE = regex(
+    r"\b(?:my|our|this|the same|in|on an?|on one|a single) (?:[\w.-]{1,16} ){0,3}?"
+    r"(?:machine|workstation|server|pc|rig|dgx)\b(?! learning)|\.\d{0,2}x?large\b"
 )
 _SEVERAL_NODES = regex(
     r"hosts\b|multi[- ]?host|node(?:s\b(?<!numa nodes)|\b(?:(?<=new node)|(?<=second node)|(?<=other node)))"
@@ -120,7 +126,7 @@ class GpuCounts(NamedTuple):
     Attributes:
         asked: The most that options ask for, where words count more of the machine or the cluster: a job on one node
             has no more.
-        is_unknown: A job on one node has several, of which only the one of each process is told.
+        is_unknown: A job on one node uses several GPUs, and the text counts only the single one of each process.
         is_part: A part of the machine's GPUs is counted, as in "4 of the 8 GPUs".
     """
 
@@ -145,12 +151,16 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
     is_unknown = is_part = False
     if on_gpus is None:
         on_gpus = any_of((" each", *MPI_LAUNCHERS), words) and _OF_GPUS.search(words) is not None
-    for each in each_with(words) if on_gpus else ():
-        per_node.append((number_in(each["by"]), each.start("by")))
-        total.append((number_of(each) * per_node[-1][0], each.start()))
+    of_processes: list[re.Match[str]] = []
+    for each, are_nodes in each_with(words) if on_gpus else ():
+        total.append((number_of(each) * number_in(each["by"]), each.start()))
+        if are_nodes:
+            per_node.append((number_in(each["by"]), each.start("by")))
+        else:
+            of_processes.append(each)
     if names_gpu or any_of(_COUNT_WORDS, words) or CARD_NUMBER.search(words):
         of_nodes, in_all, is_part = _said(text, words)
-        per_node += of_nodes
+        per_node += (one for one in of_nodes if not any(each.start() < one[1] < each.end() for each in of_processes))
         total += in_all
         said = most(total, 100_000)
         if said and said[0] == 1 and not is_part and JOB_OF_SEVERAL.search(words):
@@ -173,7 +183,7 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
     single = None
     if not per_node and (not total or any_of(_EACH_WORDS, words)):
         single = first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
-    if single and total and _is_each(words, single):
+    if single and total and not of_processes and _is_each(words, single):
         per_node.append((1, single.start()))
     if not any(count for count, _ in (*per_node, *total)):
         if single and (_PER_NODE_BEHIND.match(words, single.end()) or _ONE_NODE_BEHIND.match(words, single.end())):
@@ -188,12 +198,13 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
 def _said(text: str, words: str) -> tuple[Counts, Counts, bool]:
     """The counts of each node and in all, in figures and words, and whether one is a part of a machine's GPUs.
 
-    A number with which it works counts only for lack of others, and if the sentence goes on with how it fails.
+    A number that something asks for counts only for lack of others; so does one with which it works, if the sentence
+    goes on with how it fails.
     """
     per_node: Counts = []
     total: Counts = []
-    working: tuple[Counts, Counts] = ([], [])
-    parts: dict[int, tuple[int, int]] = {}  # of so many
+    aside: tuple[Counts, Counts] = ([], [])
+    parts: dict[int, tuple[int, int]] = {}  # a machine's GPUs -> those of them in use, with their place
     in_words = matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))
     for match in (*GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
         start = match.start("v")
@@ -205,11 +216,11 @@ def _said(text: str, words: str) -> tuple[Counts, Counts, bool]:
         if part:
             parts[number] = (int(part["part"] or part["some"]), start)
         elif not (_counts_nodes(text, match) or is_no_count(text, start)):
-            of_node, in_all = working if fine else (per_node, total)
+            of_node, in_all = aside if fine or is_demanded(text, start) else (per_node, total)
             (of_node if by or _is_per_node(text, match) else in_all).append((int(by) if by else number, start))
             in_all += [(number * int(by), start)] if by else []
     if not (per_node or total or parts):
-        per_node, total = working
+        per_node, total = aside
     if parts:  # the whole is a machine's, and may be that of each node
         total = [*parts.values(), *(one for one in total if one[0] not in parts)]
         if not speaks_of_several_nodes(words):
@@ -217,13 +228,18 @@ def _said(text: str, words: str) -> tuple[Counts, Counts, bool]:
     return per_node, total, bool(parts)
 
 
-def each_with(words: str) -> Iterator[re.Match[str]]:
-    """The numbers `v` of nodes with `by` GPUs each; workers with processes may be those that load data on one node."""
+def each_with(words: str) -> Iterator[tuple[re.Match[str], bool]]:
+    """The numbers `v` of nodes or workers with `by` GPUs each, and whether they are nodes.
+
+    Workers on one machine, or with a GPU each, are its processes; those with processes may only load data.
+    """
     if " each" in words:
         several = speaks_of_several_nodes(words)
         for match in _EACH_WITH.finditer(words):
-            if several or not (match["workers"] and match["processes"]):
-                yield match
+            if several or not match["workers"]:
+                yield match, True
+            elif not match["processes"]:
+                yield match, number_in(match["by"]) > 1 and not A_MACHINE.search(words)
 
 
 def speaks_of_several_nodes(words: str) -> bool:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 
 from distriage.base.texts import regex
-from distriage.facts.counting.counts import GPUS_BY, MOST_ON_A_NODE, each_with, speaks_of_several_nodes
+from distriage.facts.counting.counts import A_MACHINE, GPUS_BY, MOST_ON_A_NODE, each_with, speaks_of_several_nodes
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of, numbers_at
 from distriage.facts.counting.options import MPI_HOSTS, MPI_LAUNCHERS
 from distriage.facts.counting.success import is_fine
+from distriage.facts.demands import is_demanded, is_no_count
 from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import Counts, Passage, any_of, first_at, is_no_count, matches_at, most, places
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, matches_at, most, places
 
 # "2 compute nodes", "16 A800 nodes", "3 GPU worker nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and
 # "8 GPU node" count GPUs.
@@ -72,7 +73,8 @@ _SINGLE = ("single ", "single-", "one ", "one-", "gpus of ", "单机", "--standa
 _SINGLE_NODE = regex(
     r"(?<!than )(?<!least )(?<!those of )(?<!equal to a )(?<!than a )(?<!type=)"
     r"\b(?:single|one)[ -](?:(?!more|other|such|each|gpu)[a-z]{3,16} )?"
-    r"(?:node|machine|server|host)\b(?!\sto\s(?:\d|two|four|eight))"
+    r"(?:node|machine|server|host)\b"
+    rf"(?!\sto\s(?:\d|multi|many|several|{'|'.join(NUMBER_WORDS)}))"
     r"(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the|maps?|graph|scenario|case)\b|[^\n.;]{0,30}\bother\b)"
     r"|gpus of (?:the|one|a) (?:same )?(?:node|machine|server)\b|单机|--standalone\b"
 )
@@ -81,11 +83,6 @@ _ON_A_MACHINE = regex(
     r"(?:with|has|having|of|consisting of) (?:the )?"
     rf"(?P<v>\d{{1,2}}|{'|'.join(NUMBER_WORDS)})(?=x|\b)(?!\.\d| ?(?:cpu|core|gi?b|node|vcpu))"
     r"|\b(?:(?P<figures>\d{1,2})[ -](?:gpus?|cards?) (?:machine|node|server|system|workstation)\b)"
-)
-# A machine of the reporter, with the GPUs that the report counts elsewhere
-_A_MACHINE = regex(
-    r"\b(?:my|our|this|the same|in|on an?|on one|a single) (?:[\w.-]{1,16} ){0,3}?"
-    r"(?:machine|workstation|server|pc|rig|dgx)\b(?! learning)|\.\d{0,2}x?large\b"
 )
 _EACH = regex(
     rf"(?:\d{{1,3}}|{'|'.join(NUMBER_WORDS)})[^\n.;,]{{0,30}}?"
@@ -104,7 +101,7 @@ _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
 def count_nodes(passage: Passage) -> tuple[int, int] | None:
     """The most nodes that a text mentions, and the place; None without a number.
 
-    A former number counts only for lack of others.
+    A former number, or one that something asks for, counts only for lack of others.
     """
     text, words = passage.text, passage.words
     counts: Counts = []
@@ -116,15 +113,15 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
             if not is_no_count(text, match.start("v")) and not _is_example(words, match.start())
         )
         for match in (*figures, *matches_at(_IN_WORDS, text, places(NUMBER_WORDS, words))):
-            fine = is_fine(words, match.start(), match.end())
-            counted = former if fine or _is_former(words, match.start()) else counts
+            aside = is_fine(words, match.start(), match.end()) or is_demanded(text, match.start("v"))
+            counted = former if aside or _is_former(words, match.start()) else counts
             counted.append((number_of(match), match.start()))
         counts += numbers_at(_OPTION, words, _OPTIONS)
     several = speaks_of_several_nodes(words)
     for match in GPUS_BY.finditer(text):  # 2x8 H100; a batch of 2 x 8 GPUs is on one node
         if match["by"] and several and "\n" not in match[0] and not is_no_count(text, match.start()):
             counts.append((number_of(match), match.start()))
-    counts += [(number_of(match), match.start()) for match in each_with(words)]
+    counts += [(number_of(match), match.start()) for match, are_nodes in each_with(words) if are_nodes]
     if " instances" in words:
         counts += [(number_of(match), match.start()) for match in _INSTANCES_IN_WORDS.finditer(words)]
     if "xlarge" in words or ".metal" in words:
@@ -161,7 +158,7 @@ def _is_former(words: str, start: int) -> bool:
 
 def are_on_a_machine(words: str, count: int) -> bool:
     """Whether a folded text speaks of a machine with this number of GPUs."""
-    if 1 < count <= MOST_ON_A_NODE and _A_MACHINE.search(words):
+    if 1 < count <= MOST_ON_A_NODE and A_MACHINE.search(words):
         return True
     return any(number_in(match["v"] or match["figures"]) == count for match in _ON_A_MACHINE.finditer(words))
 

@@ -17,7 +17,7 @@ _BUT_NOT = regex(r"[^\n.;,]{0,20}, (?:but )?not (?:on|with) ")
 _FINE_BEHIND = regex(
     r"[ :：]{0,2}(?:(?:is|are|was|were|trains?|runs?|works?) )?(?:fine|ok|normally|works)\b"
     r"(?!-|\?| (?:only|until|but|for|with|on|under|if|tun\w+)\b)"
-    r"| or (?:fewer|less)\b|[^\n，。；;,.]{0,6}(?:正常|没问题|没有问题)"
+    r"|[^\n，。；;,.]{0,6}(?:正常|没问题|没有问题)"
 )
 _FINE_ROW = regex(r"[^|\n]{0,40}\|(?:[^|\n]{0,40}\|)?\s?(?:ok|works|fine|pass(?:ed|es)?|good|✅|✓)\s?\|?;?(?:\n|\Z)")
 _ALL_BEFORE = regex(r"\ball (?:of )?(?:the |my |our )?\Z")  # "all 8 GPUs are OK"

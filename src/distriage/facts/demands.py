@@ -1,0 +1,58 @@
+"""Hardware that a report asks for or lacks, rather than uses. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from distriage.base.texts import regex
+
+# Words before a number that is not a count: part of another ("0.8.5 server"), of a name ("ZeRO-3 nodes", "HTTP 500
+# server", "RTX 6000 GPUs", "Windows 10 machine"), or of a supposed machine.
+_NO_COUNT = regex(
+    r"(?:\d[.,]|第\s?|\b(?:meant|intended|designed|written|tuned) for |(?<!from )\b\d{1,3} to "
+    r"|\b(?:file|script|template|project|repository) that allocates "
+    r"|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
+    r"|more than|windows|ubuntu|debian|centos|rhel|rocky|alma|suse|leap|fedora|macos|linux|server|js)[ -]"
+    r"|example, suppose [^\n.?]{0,80})\Z",
+    re.I,
+)
+_NO_COUNT_CHARS = 90  # at most
+# "The model needs 8x A100"; a job and a reproduction use what they ask for
+_DEMAND = regex(
+    r"(?P<uses>\b(?:you|reproduction|job|pod|slurm) (?:only |just )?)?"
+    r"(?<=\w )(?:needs?|requires?|required|asks? for|allocates?) [^\n.;]{0,12}\Z",
+    re.I,
+)
+_DEMAND_CHARS = 60  # at most
+# "8x A100, which we lack", "8x A100, but I own 4"
+_LACKED = regex(
+    r"[^\n.;]{0,50}?[ .;,] ?(?:we|i) (?:lack\b|(?:do not|don't|cannot|can't) (?:have|own|afford|get|access)\b"
+    r"|(?:only|just) (?:have|own)\b|(?:have|own) (?:only|just)\b"
+    r"|(?:(?<=but i )|(?<=but we ))(?:have|own) (?!(?:them|it|those|that|these|enough)\b))",
+    re.I,
+)
+# "8x A100 is more than we have"
+_TOO_MUCH = regex(
+    r"(?:(?:[\w×*()-]{0,6}\d[\w×*()-]{0,8}|gpus?|cards?|nvidia|nodes|machines) ){1,4}(?:is|are) "
+    r"(?:more than (?:we|i|(?:our|my|many|most) \w{2,14}) (?:have|has|owns?|can|could)\b"
+    r"|too (?:many|much) for (?:me|us|our|my)\b)",
+    re.I,
+)
+
+
+def is_no_count(text: str, place: int) -> bool:
+    """Whether the text around a number at a place makes it part of a name or of another number, or of a wish."""
+    return bool(_NO_COUNT.search(text, max(0, place - _NO_COUNT_CHARS), place)) or is_lacked(text, place)
+
+
+def is_demanded(text: str, place: int) -> bool:
+    """Whether something other than the reporter's job asks for the hardware at a place."""
+    demand = _DEMAND.search(text, max(0, place - _DEMAND_CHARS), place)
+    return demand is not None and not demand["uses"]
+
+
+def is_lacked(text: str, place: int) -> bool:
+    """Whether the hardware at a place is said to be more than the reporter has."""
+    if _TOO_MUCH.match(text, place):
+        return True
+    return bool(_LACKED.match(text, place) and _DEMAND.search(text, max(0, place - _DEMAND_CHARS), place))
