@@ -24,11 +24,12 @@ _DEMAND = regex(
     re.I,
 )
 _DEMAND_CHARS = 60  # at most
-# "8x A100, which we lack", "8x A100, but I own 4"
+# "8x A100, which we lack", "8x A100, but I own 4"; not "2 GPUs, but I have seen it once"
 _LACKED = regex(
-    r"[^\n.;]{0,50}?[ .;,] ?(?:we|i) (?:lack\b|(?:do not|don't|cannot|can't) (?:have|own|afford|get|access)\b"
-    r"|(?:only|just) (?:have|own)\b|(?:have|own) (?:only|just)\b"
-    r"|(?:(?<=but i )|(?<=but we ))(?:have|own) (?!(?:them|it|those|that|these|enough)\b))",
+    r"[^\n.;]{0,50}?[ .;,] ?(?:we|i) "
+    r"(?:(?:lack|(?:do not|don't|cannot|can't) (?:have|own|afford))(?: (?:it|them|those|that|enough)\b|[.,;!\n]|\Z)"
+    r"|(?:(?:only|just) (?:have|own)|(?:have|own) (?:only|just)|(?:(?<=but i )|(?<=but we ))(?:have|own)) "
+    r"(?:\d|(?:one|two|four|eight)\b|an? (?:single )?(?:gpu|card|rtx|[a-z]{1,3}\d)))",
     re.I,
 )
 # "8x A100 is more than we have"

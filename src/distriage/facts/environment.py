@@ -32,7 +32,7 @@ _DOCUMENT = regex(r"\[docs?\]|\breadme\b", re.I)  # names an example's
 # Words of a report that an example was run or fails
 _WAS_RUN = regex(
     r"\b(?:i|we) (?:\w{2,10} )?(?:run|ran|running|use|used|using|tried|try|launch(?:ed)?|train(?:ed)?|start(?:ed)?)\b"
-    r"|\b(?:hangs?|hung|stuck|crash(?:es|ed)?|fail(?:s|ed|ure)?|errors?)\b"
+    r"|\b(?:hangs?|hung|stuck|crash(?:es|ed)?|fail(?:s|ed|ure)?|errors?(?! in\b))\b"
 )
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 
@@ -167,9 +167,9 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
 
 def _is_example(title: str, own: Passage, output: Passage) -> bool:
     """Whether the hardware is that of a plan or of a documentation's example which nobody ran."""
-    if _DOCUMENT.search(title):
-        return not (output.text or _WAS_RUN.search(own.words))
-    return _PLAN.search(title) is not None
+    if _PLAN.search(title):
+        return True
+    return bool(_DOCUMENT.search(title)) and not (output.text or _WAS_RUN.search(own.words))
 
 
 def _comparisons(own: Passage, tracker: Tracker, versions: Mapping[str, Versions]) -> tuple[Comparison, ...]:
