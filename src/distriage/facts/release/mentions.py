@@ -55,7 +55,8 @@ _END = regex(r"[.;!?]\s")  # of a sentence
 # Directly before a branch or commit that is not in use: "fixed on main", "a PR against main", "reverting commit". But
 # it is in use in "worked before the move to main", "no error message on main", "works partly on main".
 _UNDENIED = r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)(?<!not\syet\s)\b"
-_TWO_WORDS = r"(?:\s(?!(?:before|until|till|since|when|after|but|then|only|part\w*|messages?|logs?|at(?!\sall))\b)\w{1,12}){0,2}\s"
+_NO_TURN = r"(?!(?:before|until|till|since|when|after|but|then|only|part\w*|messages?|logs?|at(?!\sall))\b)"
+_TWO_WORDS = rf"(?:\s{_NO_TURN}\w{{1,12}}){{0,2}}\s"
 _NOT_IN_USE = regex(
     rf"(?:(?:(?:{_UNDENIED}(?:fixed|solved|resolved|works|worked|fine)|\bno\s(?:problem|issue|error)s?){_TWO_WORDS}(?:on|in|with|at)"
     rf"|{_UNDENIED}(?:merged|landed){_TWO_WORDS}(?:on|in|at|to|into)"
