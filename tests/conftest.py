@@ -53,7 +53,7 @@ settings.register_profile(
 settings.load_profile("distriage")
 
 WAITING_WORKERS = 2
-# What takes longest comes first, or one process would work on it at the end while the others have nothing to do.
+# The longest files come first, or one process would work on them at the end while the others have nothing to do.
 LONGEST_FIRST = (
     *("test_container", "test_crash", "test_studies", "browser", "test_bench", "on_ray", "test_other_encoders"),
     *("test_time", "test_whole_path", "test_release", "test_rolling_restart", "test_corpus_view", "test_train"),

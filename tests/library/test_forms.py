@@ -80,7 +80,8 @@ def test_a_template_of_the_owner_is_read_where_the_repository_has_none(github: G
 
 
 @pytest.mark.parametrize(
-    "text", ["a: [", "- 1", "body: 7", "body: [1, {attributes: 2}]", "[" * 60_000, "- " * 3000, "x" * 100_000]
+    "text",
+    ["a: [", "- 1", "body: 7", "body: [1, {attributes: 2}]", FORM + "# " + "[" * 501, "- " * 3000, "x" * 100_000],
 )
 def test_a_broken_form_is_no_form(github: GitHub, client: Client, text: str) -> None:
     github.files[f"owner/repo/{FOLDER}/bug.yml"] = text

@@ -19,7 +19,7 @@ IS_HERE = PROGRAM is not None and importlib.util.find_spec("playwright") is not 
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """A new one; without it, the test is skipped."""
+    """Start a browser; where none is installed, skip the test."""
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'distriage[dev]'")
     if PROGRAM is None:
         pytest.skip("needs a browser: apt-get install chromium-headless-shell")

@@ -91,7 +91,7 @@ def versions(
         typer.Option(help="Judged reports, JSONL with id, title, body, versions (right ones) and judged_by: measured."),
     ] = None,
 ) -> None:
-    """Fit which version without a name is the product's to reports, `training/corpus/versions.jsonl`."""
+    """Fit the weights that choose the product's version where no name stands beside it, to `versions.jsonl`."""
     with needed():
         from distriage_research.verdicts.versions import JUDGED, WEIGHTS, fitted, likelihood, measured, shares
         from distriage_research.verdicts.worth import as_toml

@@ -93,7 +93,7 @@ def fitted(rows: Rows) -> dict[str, Fit]:
 
 
 def held_out(rows: Rows) -> list[list[tuple[float, Mention]]]:
-    """Of each row the mentions, each with its probability by regressions that have not seen the report's repository."""
+    """The mentions of each row, with their probabilities by regressions that have not seen the report's repository."""
     names = sorted({repository_of(row["id"]) or "" for row in rows})
     fold = dict(zip(names, np.random.default_rng(0).permutation(len(names)) % FOLDS, strict=True))
     folds = [fold[repository_of(row["id"]) or ""] for row in rows]

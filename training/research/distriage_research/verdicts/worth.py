@@ -33,8 +33,8 @@ MEASURES: Final = (
     *("symptom:preparation", "symptom:correctness", "symptom:execution"),
 )
 ASKED: Final = ("asks/error", "asks/torch")
-# Share that stays of the lines that today's rules give and readers judged: of questions those of which they approve
-# nine tenths, with room for fresh reports; of checks those of which none is absurd (training/LOG.md, 2026-11-29).
+# The share that stays of the lines that today's rules give and readers judged. They approve more than nine tenths of
+# these questions, with room for fresh reports, and call none of these checks absurd (training/LOG.md, 2026-11-29).
 STAY: Final = {QUESTION: 0.12, CHECK: 0.25}
 BUILDER: Final = 0.5  # weight of a line that only the builder judged, who was milder than the readers
 PENALTY: Final = 100.0  # of the squared weights of measures in units of their deviation
