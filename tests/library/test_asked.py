@@ -150,6 +150,7 @@ def test_an_image_tells_what_is_in_it() -> None:
             "framework_version",
         ),
         ("deepspeedai/DeepSpeed#1", "It crashes.", "api-exception", "error framework_version"),
+        ("ray-project/ray#1", "It crashes. It uses a placement group.", "worker-loss", "error framework_version"),
         (
             "horovod/horovod#1",
             "NCCL hangs once the pickled weights are sent.",

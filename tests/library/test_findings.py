@@ -205,6 +205,8 @@ def test_an_error_behind_the_place_of_a_log_or_a_compiler_is_not_asked_for(bundl
         ("E       AttributeError: 'A' object has no attribute 'b'", True),
         ("It stops with\n\n`Both types of the data must be equal to use it`", True),
         ("I get this error:\n\n```\nstep 1 of 8\nCould not run nms with arguments of XLA\n```", True),
+        ("I get an error\n\n```\nINFO 06-01 10:00:01 worker.py:12] Loading\nCould not run nms with XLA\n```", True),
+        ("I get an error\n\n```\nINFO 06-01 10:00:01 worker.py:12] Loading\n[INFO] The server is up\n```", False),
         ("```\nERROR: This container was built for a newer driver.\n```", True),
         ("The error prior to the successful tests is attached.", True),
         ('```\n  File "/a/b.py", line 3, in f\nThe size of a must match b\n```', True),  # nameless
@@ -229,6 +231,12 @@ def test_a_log_that_is_attached_is_not_asked_for(bundle: Bundle, line: str, give
     body = f"{line}\nTwo nodes with 8 H100 each, our own image, started by the scheduler as every day of this year."
     missing = {item.fact for item in Findings(bundle, read(IssueReport("It fails", body)), crash).verdict().missing}
     assert ("error" not in missing) == given
+
+
+def test_lines_that_end_in_carriage_returns_alone_are_read(bundle: Bundle) -> None:
+    crash = Prediction("shipped", {**hang(0.4).scores, "symptom": scores_of("symptom", launch_failure=0.97)})
+    body = "Two nodes, our own image, as every day.\rI get an error\r```\rINFO 06-01 10:00:01 worker.py:12] Up\r```"
+    assert Findings(bundle, read(IssueReport("It fails", body)), crash).verdict().axes["symptom"].label
 
 
 @pytest.mark.parametrize(

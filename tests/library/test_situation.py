@@ -101,6 +101,39 @@ def test_it_serves_at_inference_and_with_a_server_that_does_not_train(
 
 
 @pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("It fails on v0.14.", True),
+        ("It fails (v0.14), too.", True),
+        ("It fails with 0.14.2.", True),
+        ("DeepSpeed v0.14 fails.", True),
+        ("It fails in the latest image.", True),
+        ("It fails in the latest docker image.", True),
+        ("It fails with the newest package.", True),
+        ("It fails on branch `oss`.", True),
+        ("It fails on several branches (master, ours).", True),
+        ("It fails on master.", True),
+        ("I pulled from the main today.", True),
+        ("Docker v24.0 and wandb", False),
+        ("Ubuntu v22.04, in a container", False),
+        ("Kernel v5.15 and Slurm v23.02", False),
+        ("The latest checkpoint has the state of rank 0.", False),
+        ("It loses the current optimizer state.", False),
+        ("The main training code ends.", False),
+        ("The current exit code is 1.", False),
+        ("With the latest NCCL package it fails.", False),
+        ("It takes another branch (see below).", False),
+        ("They wait for the address of the master.", False),
+        ("They reach the store on the master.", False),
+        ("It fails on the main thread.", False),
+    ],
+)
+def test_only_the_product_s_own_release_is_its_version(text: str, stated: bool) -> None:
+    known = read(IssueReport("It fails", text, "deepspeedai/DeepSpeed#1"))
+    assert ("framework_version" in known.facts.stated().keys() | known.situation.stated) is stated
+
+
+@pytest.mark.parametrize(
     ("text", "symptom", "asked"),
     [
         ("torch_npu", "extension-build-failure", ""),

@@ -38,7 +38,7 @@ from distriage.model.label import meanings
 from distriage.model.taxonomy import CAUSE, Taxonomy
 from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
-from distriage.segments import Kind, Role, Segments
+from distriage.segments import Kind, Role
 from distriage.segments.roles import quotes_exception
 from distriage.signs.find import signs_of
 
@@ -51,7 +51,7 @@ _ATTACHED = regex(
 _LEVEL = regex(r"(?m)^(?:[>\[ ]{0,3}(?:ERROR|FATAL)\]?[: ] ?\w|E {2,6}\w{1,60}(?:Error|Exception)\b)")
 _ANNOUNCED = regex(
     r"(?:(?:error|exception|message|fail(?:s|ed)?|crash(?:es)?)\b|报错|错误)[^\n:：]{0,40}[:：]\s*\Z"
-    r"|\b(?:gets?|got|gives|following) (?:an? |the |this )?(?:error|exception)\s*\Z",
+    r"|\b(?:gets?|got|gives|following) (?:an? |the |this )?(?:error|exception)(?P<bare>)\s*\Z",
     re.I,
 )
 # A title that quotes a message, if only its end.
@@ -215,7 +215,7 @@ class Findings:
             bool(read.input.errors)
             or any(_ends_in_words(one.lines[-1].text) for one in read.segments.of(Kind.TRACEBACK))
             or _LEVEL.search(read.report.body) is not None
-            or _announces_output(read.segments)
+            or _announces_output(read)
             or "shows-error" in read.situation.seen
             or bool(QUOTED_ERROR.search(read.input.text))
         )
@@ -231,11 +231,18 @@ def _ends_in_words(line: str) -> bool:
     return line[:1].isalpha() and not line.startswith("Traceback")
 
 
-def _announces_output(segments: Segments) -> bool:
-    """Whether a sentence on an error ends in a colon, and output follows."""
+def _announces_output(known: ReadReport) -> bool:
+    """Whether a sentence on an error comes before output: with a colon, or before more than lines of level INFO."""
+    written = known.report.body.split("\n")
     return any(
-        after.kind is Kind.LOG and before.lines and _ANNOUNCED.search(before.lines[-1].text)
-        for before, after in pairwise(segments.all)
+        after.kind is Kind.LOG
+        and before.lines
+        and (said := _ANNOUNCED.search(before.lines[-1].text))
+        and (
+            said["bare"] is None
+            or not all("INFO" in "".join(written[line.number - 1 : line.number]) for line in after.lines)
+        )
+        for before, after in pairwise(known.segments.all)
     )
 
 

@@ -32,7 +32,7 @@ _NATIVE = (  # a program of C++; its frames, files and libraries occur in the lo
     ),
 )
 _PYTHON = (".py", "import ", "pytest", "python", "pip install", "torch.", "torchrun")
-_JVM = regex(r"\b(?:java|jvm|scala|spark-submit|[dn]l?4j|deeplearning4j)\b|\.java:\d")
+_JVM = regex(r"\b(?:java|jvm|scala|spark-submit|(?:dl|nd)4j|deeplearning4j)\b|\.java:\d")
 _SEVERAL = (
     (
         *(" rank", "rank ", "ranks", "world", "multi", "data", "tensor", "pipeline", "expert", "context", "model"),

@@ -93,9 +93,12 @@ _DRIVER_VERSION = r"[\s`*]{0,10}(?:[|:：=(是为]|is)?[\s`*v]{0,4}(?P<v>\d{3}\.
 _DRIVER = regex(
     rf"(?:driver(?: version| nvidia)?|(?:kernel|libcuda) reported version is|驱动(?:版本)?){_DRIVER_VERSION}", re.I
 )
-_DRIVER_SERIES = regex(  # after a space at the end of an item, as "driver 580, CUDA 13"; not "driver 400 errors"
-    r"(?:(?<![\w.-])(?<!spark )(?<!ray )|(?<=nvidia-))driver(?:\sversion)?(?::?\s|-)(?P<v>[3-6]\d\d)"
-    r"(?![\w-]|\.\w|\s?[gm]i?b)(?:(?<=-\d\d\d)|(?<=:\s\d\d\d)|(?=\s{0,3}(?:[,;.()|，；。）\n]|\Z)| (?:and|on) ))",
+# An item of its own, as "driver 580, CUDA 13"; not "driver 400 errors" and not "Selenium driver 404 (not found)".
+_DRIVER_SERIES = regex(
+    r"(?:(?P<nvidia>(?<=nvidia[ -]))|(?<![\w.-])(?<!\w[^\S\n])|(?<=\ba\s)|(?<=\b(?:an|on)\s)|(?<=\b(?:the|gpu|and)\s)"
+    r"|(?<=\b(?:cuda|with)\s)|(?<=\bgraphics\s))"
+    r"driver(?:\sversion)?(?::?\s|-)(?P<v>[3-6]\d\d)(?![\w-]|\.\w|\s?[gm]i?b)"
+    r"(?:(?<=-\d\d\d)|(?<=:\s\d\d\d)|(?=\s{0,3}(?:[,;.()|/，；。）\n]|\Z)| (?:and|on|with) |(?(nvidia)|(?!))))",
     re.I,
 )
 _CANN = regex(rf"{NAME_BEFORE}cann(?:[ _-]?version)?(?:[\"'`*|\n:=v(：]|{BLANKS}|{IS}){{1,10}}(?=\d\.){VERSION}", re.I)

@@ -74,22 +74,25 @@ _NAMELESS_RELEASE = regex(
 )
 _NUMBER = regex(  # a release without any word beside it
     r"(?:\A|\n|\(|\b(?:in|on|with|from|to|since|after|using|at|than|until|before|is|was|and|the|using version) )"
-    r"v?\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.])"
-    r"|(?<![\w./-])(?<!gcc )(?<!cuda )(?<!python )(?<!driver )(?<!version: )"
-    r"v\.?\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?![\w.-])"
+    r"v?\d{1,3}\.\d{1,3}\.\d{1,3}(?!\w|\.\d)"
+    r"|(?:[(\[]|\b(?:in|on|version) )v\.?\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?![\w-]|\.\d)"
 )
 # Perhaps the product's: a commit, a build, a release before the first, the newest; in a title any number.
 _ANY_RELEASE = regex(
     r"\b(?:alpha|beta|rc)[-. ]?\d|\bb\d{4,5}\b|(?<![\w/])(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?!\w)"
     r"|\b(?:latest|newest|current|recent|main|master|head|develop)\s(?:\w{1,20}\s){0,2}"
-    r"(?:version|release|branch|build|commit|master|main|image|code|state|package)s?\b"
-    r"|\bver(?:sion)?\s?:?\s(?:newest|latest)\b|\bversion==\d|最新(?:的?代码|的?版)|\bbranch(?:es)?\s?[`'\"_(]|\bpr-\d{3,6}\b"
+    r"(?:version|release|branch|build|commit|master|main)s?\b"
+    r"|\b(?:latest|newest|recent|head|develop)\s(?:(?:docker\s)?image|code|state|package)s?\b"
+    r"|\b(?:current|main|master)\s(?:image|package)s?\b"
+    r"|\bver(?:sion)?\s?:?\s(?:newest|latest)\b|\bversion==\d|最新(?:的?代码|的?版)"
+    r"|\bbranch(?:es)?\s?(?:[`'\"]|_?\((?:main|master)\b)|\bpr-\d{3,6}\b"
     r"|\b(?:pr|pull request)\b[^\n.]{0,60}#\d{3,6}|/pull/\d{2,6}"
     r"|git clone [^\n]{1,200}\n[^`]{0,200}(?:install|setup\.py)"
-    r"|(?:(?:\A|\n|[,;]\s)|\b(?:and|both|or|on|of|vs) )(?:the )?(?:main|master)"
+    r"|(?:(?:\A|\n|[,;]\s)|\b(?:and|both|or|on|of|vs) )(?:(?:the )?main|master)"
     r"(?=\s?(?:[,.;)\n]|\Z)| (?:is|fails|works|too)\b)"
     r"|\b(?:running|using|build|version)\s(?:[\w.-]{1,30}\s)?#\d{3,6}"
-    r"|\bnightly\b|\b(?:from|pull(?:ed|ing)?|on|at) (?:the )?(?:main|master)\b"
+    r"|\bnightly\b|\b(?:from|pull(?:ed|ing)?|on|at) (?:(?:the )?main|master)\b"
+    r"(?! (?:gpu|host|loop|machine|node|process|rank|server|thread)\b)"
 )
 _IN_TITLE = regex(r"(?<![a-z])v\d|\b(?:in|on|with|from|to|since|after|using|at|until|version) v?\d{1,3}\.\d")
 _PRINTED = regex(r"\.(?:__)?version[^\n]{0,40}\n[^\n]{0,40}\d\.\d")  # "print(tf.VERSION)" and its output

@@ -96,9 +96,16 @@ _KERNEL_STARTS = ("linux", "platform", "] on linux")
 _DRIVE = regex(r"(?<=(?<![A-Za-z0-9])[A-Z]):\\{1,2}[A-Za-z][\w .-]{1,40}\\")
 _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
 _NOT_USED = regex(r"\b(?:not|without|instead of|rather than|not (?:use|using|via|with|by)) `?\Z")
-_FINE_UNDER = regex(r"\b(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through) `?\Z")
-_ITS_WORDS = r"[`)]{0,2}(?: (?:[\w-]|\.(?=\w)){1,30}){0,4}?[`),]{0,2} "
+_FINE = r"(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through) `?\Z"
+_FINE_UNDER = regex(rf"\b{_FINE}")
+_NOT_FINE_UNDER = regex(rf"(?:n't|\b(?:not|never|longer|nothing)) (?:\w{{2,8}} )?{_FINE}")
+_ITS_WORDS = r"[`)]{0,2}(?: (?!(?:not|never|longer|nothing)\b)(?:[\w-]|\.(?=\w)){1,30}){0,4}?[`),]{0,2} "
 _FINE_IN_PART = regex(rf"{_ITS_WORDS}(?:works|runs fine|is fine)\b")
+# "Starting torchrun works. Then NCCL times out", if nothing says how else it is started
+_GOES_ON = regex(
+    rf"(?![^\n.;!]{{0,120}}\b(?:it|everything) ){_ITS_WORDS}(?:works|runs|is fine)(?: fine| well)?[.!;]\s{{1,3}}(?=\w)"
+    r"(?!(?s:.){0,200}\b(?:python3?|plain|without|directly|scripts?|notebooks?|jupyter|otherwise|instead|by hand)\b)"
+)
 _FINE_BEHIND = regex(
     rf"{_ITS_WORDS}(?:it |everything )?"
     r"(?:(?:solves|fixes)\b(?! no)|never fails"
@@ -181,11 +188,14 @@ def _written(name: str) -> str:
 
 
 def launcher_of(text: Passage) -> tuple[str, int] | None:
-    """The launcher that a text names, one never said to work before one that works in part; and its place."""
+    """The launcher that a text names, and its place: one never said to work before one that works in part. A single
+    one counts too if its start works and the text goes on.
+    """
     known = projects()
     if not any_of(known.starts_of_launchers, text.words):
         return None
     in_part = None
+    named: dict[str, list[re.Match[str]]] = {}
     for name, launcher in known.launchers.items():
         found = matches_at(launcher.expression, text.text, places(launcher.starts, text.words))
         meant = [one for one in found if not stands_before(_NOT_USED, text.words, one.start())]
@@ -194,9 +204,17 @@ def launcher_of(text: Passage) -> tuple[str, int] | None:
             return name, failing[0].start()
         if failing:
             in_part = in_part or (name, failing[0].start())
+        if meant:
+            named[name] = meant
+    if in_part is None and len(named) == 1:
+        [(name, meant)] = named.items()
+        return next(((name, one.start()) for one in meant if _GOES_ON.match(text.words, one.end())), None)
     return in_part
 
 
 def _works_with(words: str, launcher: re.Match[str]) -> bool:
     """Whether it is said to work with the launcher named there."""
-    return stands_before(_FINE_UNDER, words, launcher.start()) or _FINE_BEHIND.match(words, launcher.end()) is not None
+    place = launcher.start()
+    if stands_before(_FINE_UNDER, words, place):
+        return not stands_before(_NOT_FINE_UNDER, words, place)
+    return _FINE_BEHIND.match(words, launcher.end()) is not None

@@ -52,15 +52,20 @@ _SIGN = regex(
 )
 _V = regex(r"(?<![^\W_])v\.?\s?[`'\"*]{0,2}\Z")
 _END = regex(r"[.;!?]\s")  # of a sentence
-# Directly before a branch or commit that is not in use: "fixed on main", "a PR against main", "reverting commit".
-_ELSEWHERE = regex(
-    r"(?:(?:(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)(?<!not\syet\s)\b(?:fixed|solved|resolved|works|worked|working|fine|merged|landed)"
-    r"|\b(?:no\s(?:problem|issue|error)s?|prs?|pull\srequest|patch))(?:\s\w{1,12}){0,2}\s(?:on|in|with|at|to|into|against)\s(?:the\s)?(?:latest\s|current\s)?"
+# Directly before a branch or commit that is not in use: "fixed on main", "a PR against main", "reverting commit". But
+# it is in use in "worked before the move to main", "no error message on main", "works partly on main".
+_UNDENIED = r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)(?<!not\syet\s)\b"
+_NO_TURN = r"(?!(?:before|until|till|since|when|after|but|then|only|part\w*|messages?|logs?|at(?!\sall))\b)"
+_TWO_WORDS = rf"(?:\s{_NO_TURN}\w{{1,12}}){{0,2}}\s"
+_NOT_IN_USE = regex(
+    rf"(?:(?:(?:{_UNDENIED}(?:fixed|solved|resolved|works|worked|fine)|\bno\s(?:problem|issue|error)s?){_TWO_WORDS}(?:on|in|with|at)"
+    rf"|{_UNDENIED}(?:merged|landed){_TWO_WORDS}(?:on|in|at|to|into)"
+    rf"|\b(?:prs?|pull\srequest|patch){_TWO_WORDS}(?:on|in|with|at|into|against))\s(?:the\s)?(?:latest\s|current\s)?"
     r"|\b(?:see|revert|reverts|reverting|reverted)\s(?:the\s|this\s)?(?:commit\s)?)[`'\"*(\[]{0,3}\Z",
     re.I,
 )
 _DOES = regex(r"\sdoes(?:[.,;\n]|\Z)")
-_ELSEWHERE_CHARS: Final = 60  # at most
+_NOT_IN_USE_CHARS: Final = 60  # at most
 WORKS: Final = "said to work"
 FAILS: Final = "said to fail"
 _QUOTES: Final = " \t`'\"*v|."
@@ -124,8 +129,8 @@ def mentions(stated: Passage, output: Passage, names: Names) -> list[Mention]:
             measured = dict.fromkeys((*one.measures, *_around(passage, one, names)), 1.0)
             if passage is output and "after version" not in measured:
                 continue
-            if one.of is not Of.NUMBER and _ELSEWHERE.search(
-                passage.words, max(0, one.begin - _ELSEWHERE_CHARS), one.begin
+            if one.of is not Of.NUMBER and _NOT_IN_USE.search(
+                passage.words, max(0, one.begin - _NOT_IN_USE_CHARS), one.begin
             ):
                 continue
             mention = found.setdefault(one.value.lower(), Mention(one.of, one.value, passage.source(one.begin)))
