@@ -16,7 +16,7 @@ _MENDS = regex(
     r"should (?:probably |gracefully |explicitly |also )?"
     r"(?:fix|handle|skip|throw|raise|allow|state|check|pass on|not block|be able to fix"
     r"|be (?:removed|replaced|changed|renamed|corrected))(?![\w?])"
-    r"|(?:fix (?:is|would be|should be)|culprin?t is|root cause is)\b"
+    r"|(?:fix (?:is|would be|should be)|culprit is|root cause is)\b"
     r"(?! (?:still |yet |much |very |highly |really )?"
     r"(?:not\b|un(?:known|clear|certain)|open\b|hard\b|great|nice|good|appreciated|welcome|helpful|needed)"
     r"|\s?[.,;?!]|\s?\Z)"
