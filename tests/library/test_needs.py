@@ -267,6 +267,8 @@ def test_a_thing_done_or_excluded_already_is_not_wanted_again(need: str) -> None
         (f"{VLLM}|It grows|CPU memory, as nvidia-smi is flat", "gpu-memory"),
         ("eclipse/deeplearning4j#1|It grows|Arrays of ND4J pile up", "python own-process"),
         (f"{RAY}|It ends|It uses a placement group.", "awaits-place"),
+        ("It ends|connect /usr/local/bin/hydra_bstrap_proxy --rmk user --launcher ssh", "proxy"),
+        ("It waits|mpirun -np 2 -x NCCL_DEBUG=INFO ./train over two nodes", "no-nccl-debug"),
         ("Job could not go on, it hangs|After an hour", "hypothetical"),
         ("The hang can be seen on two nodes|After an hour", "hypothetical"),
         (f"{VLLM}|Garbage from a 70B model|It ends", "answer-format"),
