@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import torch
 from tokenizers import Tokenizer
 
 from distriage.model.taxonomy import default_taxonomy
@@ -18,7 +17,9 @@ from distriage_training.corpus.records import Record
 from distriage_training.fit.encoder import load_tokenizer
 from distriage_training.fit.model import TriageModel
 from distriage_training.fit.run import load_trained
+from distriage_training.release.export import fit_calibration
 from distriage_training.release.gates import ValidationSet
+from distriage_training.release.graph import torch_logits
 
 from support.toys import REPOSITORY
 
@@ -46,12 +47,11 @@ def exported(tiny_run: Path, tiny_bundle: Path) -> Exported:
     """See `Exported`; the sparse head is mixed in as in the bundle."""
     config = load_config(CONFIG)
     model = load_trained(tiny_run, config, TAXONOMY)
-    weights = json.loads((tiny_bundle / "metrics.json").read_text(encoding="utf-8"))["sparse_weight"]
-    for i, axis in enumerate(AXES):
-        model.mix[i] = torch.tensor(weights[axis])
     tokenizer = load_tokenizer(config.encoder)
     tokenizer.enable_truncation(config.encoder.max_tokens)
     splits = load_splits(config, TAXONOMY)
+    validation = ValidationSet.of(splits.validation, TAXONOMY)
+    fit_calibration(model, *torch_logits(model, tokenizer, validation.inputs), validation, model.axes)
     reference = json.loads((tiny_bundle / "reference.json").read_text(encoding="utf-8"))
     return Exported(
         config,
@@ -59,7 +59,7 @@ def exported(tiny_run: Path, tiny_bundle: Path) -> Exported:
         tokenizer,
         tiny_bundle.parent / "fp32.onnx",
         splits.train,
-        ValidationSet.of(splits.validation, TAXONOMY),
+        validation,
         reference,
         [prepare(r["title"], r["body"]) for r in reference["reports"]],
     )

@@ -62,7 +62,16 @@ def test_the_weights_of_the_sparse_head_are_recovered(mix: tuple[float, float]) 
     rng = np.random.default_rng(2)
     encoder, sparse = rng.normal(0, 1.5, (6000, 4)), rng.normal(0, 1.5, (6000, 2, 4))
     truth = draw(encoder + mix[0] * sparse[:, 0] + mix[1] * sparse[:, 1])
-    assert fit_mix(3 * encoder, 3 * sparse, truth) == pytest.approx(mix, abs=0.1)
+    assert fit_mix(3 * encoder, 3 * sparse, truth) == (pytest.approx(mix, abs=0.1), 0)
+
+
+def test_the_bias_of_two_labels_is_recovered() -> None:
+    rng = np.random.default_rng(2)
+    encoder, sparse = rng.normal(0, 1.5, (6000, 2)), rng.normal(0, 1.5, (6000, 2, 2))
+    truth = draw(encoder + 0.5 * sparse[:, 0] + [0, 1.2])
+    mix, bias = fit_mix(3 * encoder, 3 * sparse, truth)
+    assert mix == pytest.approx([0.5, 0], abs=0.1)
+    assert bias == pytest.approx(3 * 1.2, abs=0.3)
 
 
 def test_the_temperature_makes_the_likeliest_label_honest_even_where_the_others_are_not() -> None:

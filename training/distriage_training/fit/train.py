@@ -106,6 +106,7 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
     model.rationales = None  # its work is done
     accuracy = _validation_accuracy(model, tokenizer, validation, taxonomy, config)
     save_encoder(model.encoder, tokenizer, output / "encoder")
+    threads = torch.get_num_threads()
     info = {
         "labels": {axis.id: axis.label_ids for axis in taxonomy.axes.values()},
         "config": config.record(),
@@ -115,7 +116,7 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
         "validation_accuracy": accuracy,
         "hardware": torch.cuda.get_device_name()
         if torch.cuda.is_available()
-        else f"CPU, {torch.get_num_threads()} threads",
+        else f"CPU, {threads} thread{'s' if threads > 1 else ''}",
         "training_seconds": round(seconds + (before.training_seconds if before else 0), 1),
         **_base_model(config, before),
     }

@@ -52,8 +52,11 @@ def confidence_loss(
     return float(-(weights * np.log(np.maximum(chance, 1e-6))).mean())
 
 
-def fit_mix(encoder: Floats, sparse: Floats, truth: Ints, importance: Floats | float = 1.0) -> list[float]:
-    """Weight of each view's sparse logits, where the encoder's have weight 1: a convex problem of maximum likelihood.
+def fit_mix(
+    encoder: Floats, sparse: Floats, truth: Ints, importance: Floats | float = 1.0
+) -> tuple[list[float], float]:
+    """Weight of each view's sparse logits, where the encoder's have weight 1, and the bias of the second of two labels
+    (Platt scaling; 0 with more labels): a convex problem of maximum likelihood.
 
     Args:
         encoder: Logits [n, labels].
@@ -61,7 +64,9 @@ def fit_mix(encoder: Floats, sparse: Floats, truth: Ints, importance: Floats | f
         truth: Label numbers [n].
         importance: Of each report, [n]; see `even_weights`.
     """
-    parts = np.concatenate([encoder[:, None], sparse], 1).astype(np.float64)
+    labels = encoder.shape[1]
+    second = np.broadcast_to(np.eye(labels)[-1] * (labels == 2), (len(truth), 1, labels))
+    parts = np.concatenate([encoder[:, None], sparse, second], 1).astype(np.float64)
     target = np.eye(encoder.shape[1])[truth]
 
     def loss(weights: Floats) -> tuple[float, Floats]:
@@ -75,9 +80,10 @@ def fit_mix(encoder: Floats, sparse: Floats, truth: Ints, importance: Floats | f
         np.full(parts.shape[1], 0.5),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(0.05, None), *[(0.0, None)] * sparse.shape[1]],
+        bounds=[(0.05, None), *[(0.0, None)] * sparse.shape[1], (None, None)],
     )
-    return [round(float(weight), 4) for weight in fitted.x[1:] / fitted.x[0]]
+    *mix, bias = (round(float(weight), 4) for weight in fitted.x[1:] / fitted.x[0])
+    return mix, bias if labels == 2 else 0.0
 
 
 def fit_confidence(logits: Floats, truth: Ints, weights: Floats | float = 1.0) -> tuple[float, float]:

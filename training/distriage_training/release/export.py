@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -33,7 +33,7 @@ from distriage_training.release import calibrate
 from distriage_training.release.domain import write_gate
 from distriage_training.release.gates import Passed, Reports, ValidationSet, check_not_collapsed, write_model
 from distriage_training.release.golden import golden_reports, write_golden
-from distriage_training.release.graph import Logits, join, joined_logits, onnx_logits, torch_logits, write_mapped
+from distriage_training.release.graph import Logits, joined_logits, onnx_logits, torch_logits, write_mapped
 from distriage_training.release.index import write_index
 from distriage_training.release.model_card import model_card
 from distriage_training.release.seal import put_in_place, seal
@@ -80,9 +80,15 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
         folder.mkdir()
         dense, sparse = torch_logits(model, tokenizer, validation.inputs)
         check_not_collapsed(dense, validation, info.validation_accuracy)
-        fit_calibration(model, dense, sparse, validation)
+        two = [axis for axis, labels in model.axes.items() if labels == 2]
+        fit_calibration(model, dense, sparse, validation, model.axes.keys() - two)
+        if two:  # questions about any software: of the domain's reports too few are as filed to fit a bias to
+            whole = ValidationSet.of(splits.validation, taxonomy)
+            fit_calibration(model, *torch_logits(model, tokenizer, whole.inputs), whole, two)
         status.update("writing ONNX")
-        passed = write_model(model, join(model, dense, sparse), folder / MODEL, tokenizer, reports)
+        passed = write_model(
+            model, joined_logits(model, tokenizer, validation.inputs), folder / MODEL, tokenizer, reports
+        )
         console.print(str(passed))
         write_mapped(folder / MODEL)
         shipped = onnx_logits(folder / MODEL, list(model.axes), tokenizer, validation.inputs)
@@ -125,18 +131,22 @@ def calibrate_bundle(bundle: bundles.Bundle, config: Config, splits: Splits) -> 
     return len(validation.inputs)
 
 
-def fit_calibration(model: TriageModel, dense: Logits, sparse: Logits, validation: ValidationSet) -> None:
-    """Fit the weight of the sparse head per axis and put it into the model."""
+def fit_calibration(
+    model: TriageModel, dense: Logits, sparse: Logits, validation: ValidationSet, axes: Collection[str]
+) -> None:
+    """Fit the weight of the sparse head on some axes, and of two labels the bias, and put them into the model."""
     for i, axis in enumerate(model.axes):
-        rows = validation.rows(i)
-        model.mix[i] = torch.tensor(
-            calibrate.fit_mix(
+        if axis in axes:
+            rows = validation.rows(i)
+            mix, bias = calibrate.fit_mix(
                 dense[axis][rows],
                 sparse[axis][rows],
                 validation.labels[rows, i],
                 calibrate.even_weights(validation.origins[rows]),
             )
-        )
+            model.mix[i] = torch.tensor(mix)
+            with torch.no_grad():
+                model.heads[axis].bias[-1] += bias
 
 
 def calibrations(logits: Logits, taxonomy: Taxonomy, validation: ValidationSet) -> dict[str, bundles.AxisCalibration]:

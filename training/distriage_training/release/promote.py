@@ -1,8 +1,8 @@
 """Replace the default model by a candidate that is not worse on any axis. The test split decides nothing here.
 
-Both models read the same reports, in the same order: the validation split, and reviews of maintainers. A report counts
-    only if neither
-model's weights were fitted on it, which is known from the bundles' `trained-on.txt`.
+Both models read the same reports, in the same order: the validation split's of `domain.groups`, and reviews of
+maintainers. A report counts only if neither model's weights were fitted on it, which is known from the bundles'
+`trained-on.txt`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from distriage.model.shipped import DEFAULT_FILE, MANIFEST, sha256_of
 from distriage.model.taxonomy import Axis
 from distriage.recipe.text import prepare
 from distriage_training.config import Config
-from distriage_training.corpus.load import load_splits
+from distriage_training.corpus.load import load_splits, validation_in_domain
 from distriage_training.corpus.records import FEEDBACK, PARTIAL, Record, valid_annotations
 from distriage_training.corpus.reviews import labels_of, read_reviews
 from distriage_training.measure import scoring
@@ -125,10 +125,12 @@ def _evidence(bundles: Sequence[Bundle], config: Config, reviews: Path | None, c
                     last.id, last.title, last.body, labels, "validation", FEEDBACK, FEEDBACK, ""
                 )
     fresh = {key: record for key, record in people.items() if key not in annotated and not _seen(record, bundles)}
-    unseen = [record for record in splits.validation if not _seen(record, bundles)]
+    # The gate silences reports of other groups, so no threshold is fitted to them.
+    validation = validation_in_domain(splits, config, taxonomy)
+    unseen = [record for record in validation if not _seen(record, bundles)]
     if not unseen:
         raise CorpusError(f"{config.path}: every report of split validation was trained on by one of the models")
-    return Evidence(unseen, list(fresh.values()), len(splits.validation) - len(unseen), len(people) - len(fresh))
+    return Evidence(unseen, list(fresh.values()), len(validation) - len(unseen), len(people) - len(fresh))
 
 
 def _seen(record: Record, bundles: Sequence[Bundle]) -> bool:
