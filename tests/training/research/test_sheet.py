@@ -115,7 +115,7 @@ def test_every_source_and_every_reading_names_its_reader() -> None:
         assert {"kind", "model", "guide", "people", "read", "shown"} <= (READERS["default"] | entry).keys()
     text = (CORPUS / "README.md").read_text(encoding="utf-8")
     assert "**No person has checked a label.**" in text and READERS["default"]["people"] == 0
-    card = (REPOSITORY / "models" / "minilm-v8" / "README.md").read_text(encoding="utf-8")
+    card = (REPOSITORY / "models" / "minilm-v9" / "README.md").read_text(encoding="utf-8")
     assert "No person has checked the labels." in card
 
 
