@@ -182,14 +182,14 @@ def test_how_many_restated_reports_were_read_twice(
 
 
 def test_the_limits_count_the_frameworks_that_the_model_is_for(annotated: dict[str, Row]) -> None:
-    """The 26 is the model's, and not counted here."""
+    """The 28 is the model's, and not counted here."""
     groups = tomllib.loads((REPOSITORY / "configs" / "base.toml").read_text(encoding="utf-8"))["domain"]["groups"]
     alone = Counter(
         row["origin"]
         for row in annotated.values()
         if row["split"] == "validation" and not row["distributed"] and row["framework"] in groups
     )
-    said = r"(\d+) restated ones do not: 26 of them were called distributed in `balanced`\. Of the (\d+) as filed"
+    said = r"(\d+) restated ones do not: 28 of them were called distributed in `balanced`\. Of the (\d+) as filed"
     found = re.search(said, words(REPOSITORY / "docs" / "limits.md"))
     assert found is not None
     assert [int(number) for number in found.groups()] == [alone["restated"], alone["raw"]]
