@@ -72,6 +72,7 @@ def cells(page: Path, start: str) -> list[str]:
         ("| `filed-restated` |", "annotations", "filed-restated", True),
         ("| `filed-raw` |", "annotations", "filed-raw", True),
         ("| `filed-raw-first` |", "annotations", "filed-raw-first", True),
+        ("| `filed-provoked` |", "annotations", "filed-provoked", True),
         ("| raw, `unlabelled` |", "round2-raw-first", "round2-raw-second", False),
         ("| restated, `restated-2` |", "round2-restated-first", "round2-restated-second", False),
     ],

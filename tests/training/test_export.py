@@ -7,6 +7,7 @@ import io
 import json
 import shutil
 from collections.abc import Collection
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from distriage_training.corpus.texts import read_texts
 from distriage_training.measure import scoring
 from distriage_training.release import gates, graph
 from distriage_training.release.calibrate import confidence_loss
-from distriage_training.release.export import calibrations, export
+from distriage_training.release.export import calibrations, export, fit_calibration
 from distriage_training.release.gates import (
     MAX_INT8_DIFFERENCE,
     MAX_PARITY_DIFFERENCE,
@@ -61,6 +62,15 @@ def test_the_recorded_sparse_weights_are_those_of_the_fit(tiny_bundle: Path, exp
     weights = [summary["sparse_weight"][axis] for axis in AXES]
     np.testing.assert_allclose(exported.model.mix.numpy(), weights, rtol=1e-3)
     assert exported.model.mix.max() > 0
+
+
+def test_only_the_axes_that_are_named_are_fitted(exported: Exported) -> None:
+    axis = AXES[int(exported.model.mix.sum(1).argmax())]  # toys give most axes no weight
+    model = deepcopy(exported.model)
+    model.mix.zero_()
+    dense, sparse = torch_logits(model, exported.tokenizer, exported.validation.inputs)
+    fit_calibration(model, dense, sparse, exported.validation, [axis])
+    assert [bool(weights.any()) for weights in model.mix] == [one == axis for one in AXES]
 
 
 def test_the_recorded_validation_scores_are_those_of_the_shipped_model(tiny_bundle: Path, exported: Exported) -> None:

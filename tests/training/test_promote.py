@@ -173,6 +173,18 @@ def test_validation_reports_that_a_model_was_trained_on_are_left_out(promote: Pr
     assert done.code == 2 and "every report of split validation was trained on by one of the models" in done.err
 
 
+def test_validation_reports_of_other_groups_decide_nothing(promote: Promote, make: Make, config: Path) -> None:
+    annotations = config.parent / "corpus" / "annotations.jsonl"
+    rows = [json.loads(line) for line in annotations.read_text(encoding="utf-8").splitlines()]
+    hangs = [row["id"] for row in rows if row["split"] == "validation" and row["symptom"] == "hang"]
+    write_lines(annotations, [{**row, "framework": "other"} if row["id"] in hangs else row for row in rows])
+    deaf = make("deaf", DEAF)
+    assert promote(deaf, "--dry-run").code == 1
+    with config.open("a", encoding="utf-8") as stream:
+        stream.write('[domain]\ngroups = ["deepspeed"]\n')
+    assert promote(deaf, "--dry-run").code == 0
+
+
 def test_the_test_figures_of_a_bundle_are_printed(promote: Promote, make: Make) -> None:
     candidate = make("candidate")
     symptom = {"n": 4, "accuracy": 0.5, "macro_f1": 0.25, "weighted_f1": 0.5, "ece": 0.1, "brier": 0.5, "coverage": {}}
