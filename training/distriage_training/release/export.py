@@ -8,6 +8,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import cast
 
 import torch
 from rich.console import Console
@@ -146,7 +147,7 @@ def fit_calibration(
             )
             model.mix[i] = torch.tensor(mix)
             with torch.no_grad():
-                model.heads[axis].bias[-1] += bias
+                cast(torch.nn.Linear, model.heads[axis]).bias[-1] += bias
 
 
 def calibrations(logits: Logits, taxonomy: Taxonomy, validation: ValidationSet) -> dict[str, bundles.AxisCalibration]:
