@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -120,6 +123,40 @@ def test_resuming_from_the_middle_reaches_the_weights_of_an_uninterrupted_run(
     resumed = json.loads((interrupted / "checkpoint-4" / "trainer_state.json").read_text(encoding="utf-8"))
     assert [entry["step"] for entry in resumed["log_history"]][:2] == [2, 4]
     assert load_run_info(interrupted).training_seconds > 5000
+
+
+def logged(checkpoint: Path) -> dict[str, Any]:
+    """The last entry of a checkpoint's log."""
+    state = json.loads((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))
+    return dict(state["log_history"][-1])
+
+
+@pytest.mark.slow
+def test_two_processes_take_the_steps_of_one(finished: tuple[Config, Path], tmp_path: Path) -> None:
+    _, run = finished
+    four_steps(tmp_path)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    done = subprocess.run(
+        [*launcher, "-m", "distriage", "train", str(tmp_path / "run.toml"), "--output", str(tmp_path / "two")],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("training reports") == 1
+    for step in (2, 4):
+        one, two = (logged(folder / f"checkpoint-{step}") for folder in (run, tmp_path / "two"))
+        assert two["num_input_tokens_seen"] == one["num_input_tokens_seen"]
+        assert two["loss"] == pytest.approx(one["loss"], abs=0.02)
+    assert load_run_info(tmp_path / "two").hardware == "CPU, 2 processes of 1 thread"
+
+
+def test_a_batch_that_the_processes_cannot_share_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    with pytest.raises(ConfigError, match=r"^training\.batch_size: 8; expected a multiple of 3, the number of proc"):
+        train(four_steps(tmp_path), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_resume_without_a_checkpoint_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Sequence
@@ -54,6 +55,7 @@ from distriage_training.fit.trainer import (
     earlier_seconds,
     fine_tuning_arguments,
     last_checkpoint,
+    processes,
     use_fast_attention,
 )
 
@@ -69,11 +71,14 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
         The weights' file.
 
     Raises:
-        ConfigError: nothing to resume, `output` holds another run, it was begun with other labels, settings or data, or
-            no validation record belongs to `domain.groups`.
+        ConfigError: nothing to resume, `output` holds another run, it was begun with other labels, settings or data,
+            no validation record belongs to `domain.groups`, or a batch cannot be divided among the processes.
         CorpusError: the data is not valid.
     """
-    console = console or Console(stderr=True)
+    console = console or Console(stderr=True, quiet=os.environ.get("RANK", "0") != "0")
+    if config.training.batch_size % processes():
+        size = config.training.batch_size
+        raise ConfigError(f"training.batch_size: {size}; expected a multiple of {processes()}, the number of processes")
     taxonomy = config.load_taxonomy()
     complete = resume and (output / WEIGHTS).is_file()
     checkpoint = None if complete else last_checkpoint(output, resume=resume)
@@ -106,7 +111,7 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
     model.rationales = None  # its work is done
     accuracy = _validation_accuracy(model, tokenizer, validation, taxonomy, config)
     save_encoder(model.encoder, tokenizer, output / "encoder")
-    threads = torch.get_num_threads()
+    threads, count = torch.get_num_threads(), processes()
     info = {
         "labels": {axis.id: axis.label_ids for axis in taxonomy.axes.values()},
         "config": config.record(),
@@ -116,7 +121,7 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
         "validation_accuracy": accuracy,
         "hardware": torch.cuda.get_device_name()
         if torch.cuda.is_available()
-        else f"CPU, {threads} thread{'s' if threads > 1 else ''}",
+        else f"CPU, {f'{count} processes of ' * (count > 1)}{threads} thread{'s' * (threads > 1)}",
         "training_seconds": round(seconds + (before.training_seconds if before else 0), 1),
         **_base_model(config, before),
     }

@@ -92,6 +92,11 @@ def use_fast_attention(encoder: Any) -> None:
         encoder.set_attn_implementation("eager")
 
 
+def processes() -> int:
+    """How many train together: torchrun starts one a GPU, or one a CPU core."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 def training_arguments(config: Config, output: Path, **own: Any) -> TrainingArguments:
     """The Trainer's settings that all training shares.
 
@@ -123,8 +128,7 @@ def fine_tuning_arguments(config: Config, output: Path, drawn: int) -> TrainingA
         drawn: Reports an epoch.
     """
     settings = config.training
-    processes = int(os.environ.get("WORLD_SIZE", "1"))  # torchrun sets it; each takes a batch of every step
-    steps_per_epoch = math.ceil(drawn / (settings.batch_size * settings.gradient_accumulation * processes))
+    steps_per_epoch = math.ceil(drawn / (settings.batch_size * settings.gradient_accumulation))
     steps = steps_per_epoch * settings.epochs
     warmup = round(settings.warmup_fraction * steps)
     return training_arguments(
@@ -138,6 +142,7 @@ def fine_tuning_arguments(config: Config, output: Path, drawn: int) -> TrainingA
         lr_scheduler_kwargs={"num_decay_steps": min(round(settings.decay_fraction * steps), math.ceil(steps) - warmup)},
         warmup_steps=warmup,
         max_grad_norm=1.0,
+        accelerator_config={"split_batches": True},  # any number of processes takes the same steps
         # The encoder's own pooling is unused, and so is the head of an axis without a label in a batch.
         ddp_find_unused_parameters=True,
     )
