@@ -30,15 +30,17 @@ _STARTS = (
 )
 # TensorFlow's, Keras's and Ray's forms have this example, over which some write; "?platform=ubuntu" is of an address.
 _EXAMPLE_BEFORE = regex(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)
+_LIKE_BEFORE = regex(r"\b(?:like|such as|similar to|based on)\s\Z", re.I)
 _EXAMPLE = "ubuntu 16.0"
 _UNANSWERED = regex(r"\):[ \t*]{0,9}(?:\n|\Z)")
-_IN_AN_ADDRESS = regex(r"[?&]\w{1,20}=\Z")
+_IN_AN_ADDRESS = regex(r"[?&]\w{1,20}=\Z|://[^\s()]{0,100}\Z")
 # A user, as `ubuntu@` is, also in the path of a home; a command for such systems
 _USER_BEFORE = regex(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z|home/\Z|` for \Z", re.I)
-_NOT_STATED_CHARS = 24  # at most
+_NOT_STATED_CHARS = 110  # at most
+_COMPILER_BEHIND = regex(r" \d[\d.]{2,8}-\d{1,2}(?:ubuntu|\))")  # of the machine that built it: "(Ubuntu 11.4.0-1ubuntu1)"
 # There it works: another system is the report's.
 _WORKS_BEFORE = regex(
-    r"(?<!not )(?<!n't )(?<!never )(?<!longer )\b(?:successfully|works?|worked|fine)\b"
+    r"(?<!not )(?<!n't )(?<!never )(?<!longer )\b(?:successfully|works?|worked|fine|all right)\b"
     r"(?![^\n.;]{0,100}\b(?:but|not|fails?)\b)[^\n.;]{0,100}\Z|(?:n't|not|never|no) (?:(?:have|see|get) (?:this|it"
     r"|(?:(?:this|the|any) )?(?:issue|problem|error)s?(?: when)?(?: running)?)"
     r"|(?:happen|occur|reproduce|problem|issue)s?\b[^\n.;,]{0,40}) on (?:an? |my |the )?\Z",
@@ -138,6 +140,7 @@ def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
         if len(value.split()) <= _MOST_WORDS and value.lower() not in _NOTHING - {"linux"}:
             end = text.find("\n", match.end())
             named = _NAMED.search(text, match.start("v"), end if end >= 0 else len(text))
+            named = None if named and _LIKE_BEFORE.search(text, match.start("v"), named.start()) else named
             if _ELSEWHERE.match(text, match.start("v")) or (named is None and not _SYSTEM.match(value)):
                 continue
             found = _written(named["v"] if named else value), match.start()
@@ -148,15 +151,22 @@ def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
 
 
 def _in_prose(text: str, words: str) -> tuple[str, int] | None:
-    first = works = None
+    first = built = None
     for match in matches_at(_NAMED, text, places(_STARTS, words)):
         start = match.start()
         name = match["v"]
         before = text[max(0, start - _NOT_STATED_CHARS) : start]
-        if _IN_AN_ADDRESS.search(before) or _USER_BEFORE.search(before) or _ELSEWHERE.match(text, match.end()):
+        if (
+            _IN_AN_ADDRESS.search(before)
+            or _USER_BEFORE.search(before)
+            or _LIKE_BEFORE.search(before)
+            or _ELSEWHERE.match(text, match.end())
+        ):
             continue
-        if _BUILT_BEFORE.search(before) or _works(text, start, match.end()):
-            works = works or (_written(name), start)
+        if _works(text, start, match.end()):
+            continue
+        if _BUILT_BEFORE.search(before) or _COMPILER_BEHIND.match(text, match.end()):
+            built = built or (_written(name), start)
             continue
         example = name.lower().startswith(_EXAMPLE) or _UNANSWERED.match(text, match.end())
         if example and _EXAMPLE_BEFORE.search(before):
@@ -172,7 +182,7 @@ def _in_prose(text: str, words: str) -> tuple[str, int] | None:
     for kernel in matches_at(_KERNEL, words, places(_KERNEL_STARTS, words)):
         if not _works(words, kernel.start(), kernel.end()):
             return kernel[kernel.lastgroup or 0].replace("-", " ").capitalize(), kernel.start()
-    return works
+    return built
 
 
 def _works(text: str, start: int, end: int) -> bool:

@@ -29,7 +29,7 @@ _NODES = regex(
     rf"(?:-|[x×]? (?=[A-Za-z\d]){_KIND})"
     # "1 server 2 workers" are processes of a parameter server
     r"(?i:nodes?|machines?|servers?(?! error|,? \d workers?)|hosts?|VMs|Sparks?)\b"
-    r"(?!\[|\.\w|=|\(s\)|[ -](?i:groups?|pools?))"
+    r"(?!\[|\.\w|=|\(s\)|[ -](?i:groups?|pools?)| (?:in|per) (?:each|every|the|a) (?:hidden )?layer)"
 )
 # Two machines that are compared with each other are not the nodes of one job.
 _IN_WORDS = regex(
