@@ -12,7 +12,8 @@ _NO_COUNT = regex(
     r"(?:\d[.,]|第\s?|\b(?:meant|intended|designed|written|tuned) for |(?<!from )\b\d{1,3} to "
     r"|\b(?:file|script|template|project|repository) that allocates "
     r"|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
-    r"|more than|windows|ubuntu|debian|centos|rhel|rocky|alma|suse|leap|fedora|macos|linux|server|js)[ -]"
+    r"|(?:more|fewer|less) than|beyond|windows|ubuntu|debian|centos|rhel|rocky|alma|suse|leap|fedora|macos|linux"
+    r"|server|js)[ -]"
     r"|example, suppose [^\n.?]{0,80})\Z",
     re.I,
 )

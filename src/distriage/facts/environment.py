@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from distriage.base.texts import regex
 from distriage.facts.counting.counts import JOB_OF_SEVERAL, count_gpus, counts_gpus, speaks_of_several_nodes
 from distriage.facts.counting.nodes import are_on_a_machine, count_nodes, is_each, printed_counts
+from distriage.facts.counting.options import asks_for_one
 from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
@@ -121,7 +122,9 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     named_gpus = gpu_places(stated.words)
     model = None if is_example else gpu_model(stated, named_gpus)
     found: dict[str, tuple[str | int, Source]] = {}
-    absent = absent_things(stated.words) - ({"gpu_count"} if model else set())
+    absent = absent_things(stated.words)
+    if model or versions["cuda"]:  # "GPU model: N/A" answers nothing then
+        absent -= {"gpu_model", "gpu_count"}
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
     nodes = None if is_example else count_nodes(started)
@@ -248,7 +251,7 @@ def _counted(
     if listed and not (listed[0] == 1 and JOB_OF_SEVERAL.search(text.words)):  # a job may use only some of them
         source = text.source(listed[1])
         counts.setdefault("gpus_per_node", (listed[0], source))
-        if not total and not per_node and not several:
+        if not total and not per_node and not several and (listed[0] == 1 or not asks_for_one(text.words)):
             counts["gpu_count"] = (listed[0] * times, source)
     return counts
 

@@ -104,10 +104,10 @@ _NO_DEVICE = (
         r"|use_cuda=(?:0|off)|(?<!\w)ddp_cpu(?!\w)"
     ),
 )
-# Words for an absent thing in a form: "NCCL version: N/A", "GPU models and configuration: No CUDA". For torch's build
-# "N/A" means that it could not be imported.
+# Words for an absent thing in a form: "NCCL version: N/A", "GPU models and configuration: No CUDA"; a dash may be no
+# answer. For torch's build "N/A" means that it could not be imported.
 _ABSENT = regex(
-    r":[ \t]{0,20}(?:(?:n[/.]?a|none)(?: ?\([^()\n]{0,40}\))?|no (?:cuda|gpus?)|not? applicable|not used|-)"
+    r":[ \t]{0,20}(?:(?:n[/.]?a|none)(?: ?\([^()\n]{0,40}\))?|no (?:cuda|gpus?)|not? applicable|not used)"
     r"\.?[ \t\r]{0,20}(?=\n|\Z)"
 )
 _ABSENT_LABEL = regex(

@@ -19,7 +19,7 @@ _NAMED = regex(
     r"|windows(?=[ -]?(?:1[01]|[78]|server|system|machine|pc|laptop)\b|\s?[^\x00-\x7f])"
     # "we win 10 games" is not a system
     r"|WSL\d?|(?<=[\s:])(?:win|(?-i:W)in\s|(?<=on )win\s|win\s(?=1[01](?:[,;)\n]|\Z)))(?=1[01]\b))"
-    # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is not a release of Ubuntu
+    # GCC's release is not one of Ubuntu
     r"(?:[ -]?(?:release |v(?=\d))?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
     re.I,
 )
@@ -32,13 +32,17 @@ _STARTS = (
 _EXAMPLE_BEFORE = regex(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)
 _EXAMPLE = "ubuntu 16.0"
 _UNANSWERED = regex(r"\):[ \t*]{0,9}(?:\n|\Z)")
-_IN_AN_ADDRESS = regex(r"[?&]\w{1,20}=\Z")
-# A user, as `ubuntu@` is, also in the path of a home; a command for such systems
-_USER_BEFORE = regex(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z|home/\Z|` for \Z", re.I)
-_NOT_STATED_CHARS = 24  # at most
+_IN_AN_ADDRESS = regex(r"[?&]\w{1,20}=\Z|://[^\s()]{0,100}\Z")
+# A user, as `ubuntu@` is, also in the path of a home; a command for such systems; another one, "gLinux (like Debian)"
+_NOT_BEFORE = regex(
+    r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z|home/\Z|` for \Z|\b(?:like|such as|similar to|based on)\s\Z", re.I
+)
+_NOT_STATED_CHARS = 110  # at most
+# GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is of the machine that built it
+_COMPILER_BEHIND = regex(r" \d[\d.]{2,8}-\d{1,2}(?:ubuntu|\))")
 # There it works: another system is the report's.
 _WORKS_BEFORE = regex(
-    r"(?<!not )(?<!n't )(?<!never )(?<!longer )\b(?:successfully|works?|worked|fine)\b"
+    r"(?<!not )(?<!n't )(?<!never )(?<!longer )\b(?:successfully|works?|worked|fine|all right)\b"
     r"(?![^\n.;]{0,100}\b(?:but|not|fails?)\b)[^\n.;]{0,100}\Z|(?:n't|not|never|no) (?:(?:have|see|get) (?:this|it"
     r"|(?:(?:this|the|any) )?(?:issue|problem|error)s?(?: when)?(?: running)?)"
     r"|(?:happen|occur|reproduce|problem|issue)s?\b[^\n.;,]{0,40}) on (?:an? |my |the )?\Z",
@@ -138,6 +142,7 @@ def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
         if len(value.split()) <= _MOST_WORDS and value.lower() not in _NOTHING - {"linux"}:
             end = text.find("\n", match.end())
             named = _NAMED.search(text, match.start("v"), end if end >= 0 else len(text))
+            named = None if named and _NOT_BEFORE.search(text, match.start("v"), named.start()) else named
             if _ELSEWHERE.match(text, match.start("v")) or (named is None and not _SYSTEM.match(value)):
                 continue
             found = _written(named["v"] if named else value), match.start()
@@ -148,15 +153,17 @@ def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
 
 
 def _in_prose(text: str, words: str) -> tuple[str, int] | None:
-    first = works = None
+    first = built = None
     for match in matches_at(_NAMED, text, places(_STARTS, words)):
         start = match.start()
         name = match["v"]
         before = text[max(0, start - _NOT_STATED_CHARS) : start]
-        if _IN_AN_ADDRESS.search(before) or _USER_BEFORE.search(before) or _ELSEWHERE.match(text, match.end()):
+        if _IN_AN_ADDRESS.search(before) or _NOT_BEFORE.search(before) or _ELSEWHERE.match(text, match.end()):
             continue
-        if _BUILT_BEFORE.search(before) or _works(text, start, match.end()):
-            works = works or (_written(name), start)
+        if _works(text, start, match.end()):
+            continue
+        if _BUILT_BEFORE.search(before) or _COMPILER_BEHIND.match(text, match.end()):
+            built = built or (_written(name), start)
             continue
         example = name.lower().startswith(_EXAMPLE) or _UNANSWERED.match(text, match.end())
         if example and _EXAMPLE_BEFORE.search(before):
@@ -172,7 +179,7 @@ def _in_prose(text: str, words: str) -> tuple[str, int] | None:
     for kernel in matches_at(_KERNEL, words, places(_KERNEL_STARTS, words)):
         if not _works(words, kernel.start(), kernel.end()):
             return kernel[kernel.lastgroup or 0].replace("-", " ").capitalize(), kernel.start()
-    return works
+    return built
 
 
 def _works(text: str, start: int, end: int) -> bool:

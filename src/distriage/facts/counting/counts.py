@@ -52,6 +52,12 @@ _IN_WORDS = regex(
     rf"(?:(?:[abhv]\d00|[hl][24]0|a[1345]0|[tl]4|k80|p100|\d0[5-9]0|mi\d{{3}}x?)s?(?! and [ahlpv]\d)(?:\sgpus)?"
     rf"|(?:amd\s)?gpus?|(?:graphics? |video )?cards?){AFTER}"
     r"(?! ==)"  # rocm-smi's heading "==== Weight between two GPUs ===="
+    r"(?<!\bboth gpu)"  # "on both GPU and CPU"
+)
+# "4 GPUs per instance": of a part of the job, whose number of parts is unknown
+_OF_A_PART = regex(
+    r"\s(?:per|(?:for|in|on) (?:each|every))\s(?:[\w-]{1,12}\s)?"
+    r"(?:actor|card|container|engine|experiment|instance|pod|replica|service|socket|task|trial|worker)\b"
 )
 # Two workers with two L40 each, 4 workers with 8 ranks each
 _NUMBER = rf"[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}"
@@ -215,7 +221,7 @@ def _said(text: str, words: str) -> tuple[Counts, Counts, bool]:
             continue
         if part:
             parts[number] = (int(part["part"] or part["some"]), start)
-        elif not (_counts_nodes(text, match) or is_no_count(text, start)):
+        elif not (_counts_nodes(text, match) or is_no_count(text, start) or _OF_A_PART.match(words, match.end())):
             of_node, in_all = aside if fine or is_demanded(text, start) else (per_node, total)
             (of_node if by or _is_per_node(text, match) else in_all).append((int(by) if by else number, start))
             in_all += [(number * int(by), start)] if by else []

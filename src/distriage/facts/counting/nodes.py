@@ -23,17 +23,18 @@ _KIND = (
     rf"|(?:\d{{1,2}}[x-])?(?:(?i:[CG]PU)|(?i:DGX\s|HGX\s|nvidia\s)?{GPU_NAME}(?:\s?[x×*]\s?\d{{1,2}})?)\s"
     r"(?:(?i:compute|worker)\s)?(?=[a-z]{4,7}s\b))?"
 )
+# "1 server 2 workers" are processes of a parameter server, "three servers share the GPUs" of one machine
+_SERVERS = r"servers?(?! error| share\b|[^\n.;]{0,30}\bworkers?\b)"
 # Not those of "aarch-64 server", "4090 server", "localhost:8000 server", "04:20:27 server.py:228]", "05,323 Node[0]".
 _NODES = regex(
     rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d)(?<!\d/\d)(?<![A-Za-z]\d-\d){FIGURES})(?<!{GPU_NUMBER})"
     rf"(?:-|[x×]? (?=[A-Za-z\d]){_KIND})"
-    # "1 server 2 workers" are processes of a parameter server
-    r"(?i:nodes?|machines?|servers?(?! error|,? \d workers?)|hosts?|VMs|Sparks?)\b"
-    r"(?!\[|\.\w|=|\(s\)|[ -](?i:groups?|pools?))"
+    rf"(?i:nodes?|machines?|{_SERVERS}|hosts?|VMs|Sparks?)\b"
+    r"(?!\[|\.\w|=|\(s\)|[ -](?i:groups?|pools?)| (?:in|per) (?:each|every|the|a) (?:hidden )?layer)"
 )
 # Two machines that are compared with each other are not the nodes of one job.
 _IN_WORDS = regex(
-    rf"(?i:{WORD}){_KIND}(?i:nodes?|machines?|servers?|hosts?|VMs|Sparks?){AFTER}(?![ -](?i:groups?|pools?))"
+    rf"(?i:{WORD}){_KIND}(?i:nodes?|machines?|{_SERVERS}|hosts?|VMs|Sparks?){AFTER}(?![ -](?i:groups?|pools?))"
 )
 _NODE_SIGN = "(?:个?节点|台|机(?![会构制率])|ノード|노드|개의 노드)"
 _NODE_WORD = "(?:узл|машин|сервер|нод)"

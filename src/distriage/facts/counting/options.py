@@ -9,7 +9,7 @@ from typing import NamedTuple
 from distriage.base.texts import regex
 from distriage.facts.counting.numerals import number_of, numbers_at
 from distriage.facts.gpus import GPU_NUMBER
-from distriage.facts.scanning import Counts, Passage, matches_at, most, places
+from distriage.facts.scanning import Counts, Passage, first_at, matches_at, most, places
 
 COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
 # Options and fields, and a value behind them; of `--gres=gpu:a100:8` with the type between.
@@ -45,7 +45,7 @@ _GPUS_OPTION_BEFORE = regex(r"(?:\A|[^\w.])(?:n_?)?\Z")
 _COUNT_BEFORE = regex(r"(?:\b\d{1,3}|\b[a-z]{3,5}) \Z")  # "7 GPUs: 256"
 NO_GPUS = regex(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
 _DEVICES = regex(r"(?<!\w)devices[\"']?\s?[=:]\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
-_CPU_CHARS = 30  # before it, as in `accelerator="cpu", devices=4`
+_CPU_CHARS = 30  # around it, as in `accelerator="cpu", devices=4`
 _NCCL_TESTS_STARTS = (
     *("all_reduce_perf", "all_gather_perf", "alltoall_perf", "broadcast_perf", "reduce_perf", "reduce_scatter_perf"),
     *("sendrecv_perf", "scatter_perf", "gather_perf", "hypercube_perf"),
@@ -76,6 +76,11 @@ _DEVICE_LIST_STARTS = ("visible_devices", "gpus=", "gpus =", "--gpu", "--device"
 ONE_VISIBLE = regex(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\d])")
 
 
+# A degree of 1, or the number of a single device
+_ONE_STARTS = ("tensor", "-tp", "gpus=[", "gpus = [")
+_ONE = regex(r"(?:tensor[_-]parallel[_-]size|-tp(?:-size)?)[\"']?[ =:]{1,3}1\b|gpus\s?=\s?\[\d\]")
+
+
 class AskedGpus(NamedTuple):
     """The counts that options ask for, each with its place.
 
@@ -98,7 +103,9 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
     per_node = numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS) + numbers_at(_DIST_TRAIN, words, ("dist_t",))
     per_node += numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
     devices_of_trainer = numbers_at(_DEVICES, words, ("devices",))
-    per_node += [one for one in devices_of_trainer if "cpu" not in words[max(0, one[1] - _CPU_CHARS) : one[1]]]
+    per_node += [
+        one for one in devices_of_trainer if "cpu" not in words[max(0, one[1] - _CPU_CHARS) : one[1] + _CPU_CHARS]
+    ]
     listed = matches_at(_DEVICE_LIST, words, places(_DEVICE_LIST_STARTS, words))
     lists = [(re.findall(r"\d+", match["list"]), match.start()) for match in listed]
     per_node += [(len(devices), place) for devices, place in lists]
@@ -130,6 +137,11 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
         and not (":" in match[0] and _COUNT_BEFORE.search(words, max(0, match.start() - 8), match.start()))
     ]
     return AskedGpus(per_node, total, largest)
+
+
+def asks_for_one(words: str) -> bool:
+    """Whether an option of a folded text asks for a single GPU, perhaps of several."""
+    return "-dp" not in words and first_at(_ONE, words, places(_ONE_STARTS, words)) is not None
 
 
 def _grids(words: str) -> Counts:

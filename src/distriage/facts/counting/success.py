@@ -7,7 +7,8 @@ from distriage.base.texts import regex
 # "It works with 2 GPUs", a table's row "| 2 GPUs | ok |": the report is about others, unless it "no longer works".
 _FINE_BEFORE = regex(
     r"(?P<denied>(?:n't|\b(?:not|never|longer)) (?:\w{2,8} )?)?"
-    r"(?:\b(?:works|worked|fine|ok|no (?:problem|issue|error)s?|succeeds|passes)|(?:n't|\bnot) reproduce(?: it| this)?)"
+    r"(?:\b(?:works|worked|fine|ok|all right|no (?:problem|issue|error)s?|succeeds|passes)"
+    r"|(?:n't|\bnot) reproduce(?: it| this)?)"
     r" (?:fine |well |up )?(?:on|with|for|at|using|in|to) (?:an? |the |only |just )?\Z"
 )
 _FINE_BEFORE_CHARS = 40  # at most
@@ -15,7 +16,7 @@ _FINE_BEFORE_CHARS = 40  # at most
 _GOES_BEFORE = regex(r"\b(?:works|loads|trains|runs|starts) (?:on|with) \Z")
 _BUT_NOT = regex(r"[^\n.;,]{0,20}, (?:but )?not (?:on|with) ")
 _FINE_BEHIND = regex(
-    r"[ :：]{0,2}(?:(?:is|are|was|were|trains?|runs?|works?) )?(?:fine|ok|normally|works)\b"
+    r"[ :：]{0,2}(?:(?:is|are|was|were|trains?|runs?|works?) )?(?:fine|ok|all right|normally|works)\b"
     r"(?!-|\?| (?:only|until|but|for|with|on|under|if|tun\w+)\b)"
     r"|[^\n，。；;,.]{0,6}(?:正常|没问题|没有问题)"
 )
