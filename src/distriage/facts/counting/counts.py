@@ -240,12 +240,12 @@ def each_with(words: str) -> Iterator[tuple[re.Match[str], bool]]:
     Workers on one machine, or with a GPU each, are its processes; those with processes may only load data.
     """
     if " each" in words:
-        several = speaks_of_several_nodes(words)
+        several, alone = speaks_of_several_nodes(words), A_MACHINE.search(words) is not None
         for match in _EACH_WITH.finditer(words):
             if several or not match["workers"]:
                 yield match, True
             elif not match["processes"]:
-                yield match, number_in(match["by"]) > 1 and not A_MACHINE.search(words)
+                yield match, number_in(match["by"]) > 1 and not alone
 
 
 def speaks_of_several_nodes(words: str) -> bool:
