@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -86,8 +85,10 @@ def tree(name: str) -> ast.Module:
     return ast.parse(modules()[name].read_text(encoding="utf-8"))
 
 
-def imported(name: str) -> Iterator[str]:
+@cache
+def imported(name: str) -> list[str]:
     """Modules of ours that a module imports, in functions and for types too."""
+    every: list[str] = []
     package = name if modules()[name].name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(tree(name)):
         found: list[str] = []
@@ -100,7 +101,8 @@ def imported(name: str) -> Iterator[str]:
                     [*package.split(".")[: len(package.split(".")) - node.level + 1], *filter(None, [base])]
                 )
             found = [f"{base}.{alias.name}" if f"{base}.{alias.name}" in modules() else base for alias in node.names]
-        yield from (module for module in found if module in modules() and module != name)
+        every += [module for module in found if module in modules() and module != name]
+    return every
 
 
 def room(name: str) -> str:
