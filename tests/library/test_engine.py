@@ -243,7 +243,7 @@ def test_ctrl_c_is_one_line_and_keeps_what_was_answered(
             until(lambda: part.exists() and part.stat().st_size > 0)
         else:
             # itself, the resource tracker, what workers are forked from; a look at all processes takes 6 ms
-            until(lambda: len(members(process.pid)) >= 3, every_s=0.1)
+            until(lambda: len(members(process.pid)) >= 3)
         os.killpg(process.pid, sent)
         said = process.communicate()[1]
     # Where it comes while a dataclass is made, CPython ends the process by the signal, which a shell shows as 130 too.

@@ -74,7 +74,7 @@ def running(
     try:
         with local_http.Client(base_url=f"http://127.0.0.1:{port}", timeout=WAIT_S, limits=ANEW) as client:
             if wait:
-                until(lambda: client.get("/readyz").status_code == 200, every_s=0.05)
+                until(lambda: client.get("/readyz").status_code == 200)
             yield Running(client, app, port, made.args[0])  # type: ignore[attr-defined]
     finally:
         server.should_exit = True
@@ -91,9 +91,7 @@ def served(bundle: Path, log: Path, **environment: str) -> Iterator[tuple[subpro
     with log.open("wb") as stream:
         process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT, env={**clean, **environment})
     try:
-        until(
-            lambda: process.poll() is not None or (bool(port := listening(log)) and _status(port) == 200), every_s=0.05
-        )
+        until(lambda: process.poll() is not None or (bool(port := listening(log)) and _status(port) == 200))
         assert process.poll() is None, log.read_text()
         yield process, listening(log)
     finally:

@@ -6,15 +6,17 @@ import time
 from collections.abc import Callable
 
 WAIT_S = 180.0  # for anything on a machine that is busy with other things; only a hang takes so long
+FIRST_PAUSE_S, LAST_PAUSE_S, GROWTH = 0.002, 0.1, 1.3
 
 
-def until(condition: Callable[[], bool], every_s: float = 0.01) -> None:
+def until(condition: Callable[[], bool]) -> None:
     """Wait for something that happens in another thread or process.
 
-    Args:
-        every_s: Between two looks; more where a look costs something.
+    Each look is later after the one before: a short wait ends at once, and a long one leaves the processor to those
+    that are waited for. Many a look is a request or a query.
     """
-    end_s = time.monotonic() + WAIT_S
+    end_s, pause_s = time.monotonic() + WAIT_S, FIRST_PAUSE_S
     while not condition():
         assert time.monotonic() < end_s, "did not happen in time"
-        time.sleep(every_s)
+        time.sleep(pause_s)
+        pause_s = min(pause_s * GROWTH, LAST_PAUSE_S)
