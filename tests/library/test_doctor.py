@@ -18,6 +18,8 @@ from packaging.version import Version
 
 from distriage.facts.compatibility.matrix import RELEASES, requirements
 
+from support.command_line import Command, Finished, assert_one_line
+
 NOT_METADATA = {RELEASES, "cuda", "rocm", "compute", "driver"}
 SMI = """#!/bin/sh
 echo "{}"
@@ -43,10 +45,17 @@ def environment(folder: Path, packages: dict[str, str]) -> Path:
     return folder
 
 
-def doctor(place: Path, *options: str, path: str = "/nowhere", **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "distriage", "doctor", str(place), *options]
-    variables = {"PATH": path, "CUDA_HOME": "/nowhere", "PYTHONUTF8": "1", **variables}
-    return subprocess.run(command, capture_output=True, text=True, env=variables, check=False)
+@pytest.fixture
+def doctor(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """`distriage doctor` in this process, with these variables of the environment and none of this machine's."""
+
+    def judged(place: Path, *options: str, path: str = "/nowhere", **variables: str) -> Finished:
+        none = {"CUDA_HOME": "/nowhere", "LD_LIBRARY_PATH": "", "LD_PRELOAD": ""}
+        for name, value in {"PATH": path, "COLUMNS": "500", **none, **variables}.items():
+            monkeypatch.setenv(name, value)
+        return command("doctor", place, *options)
+
+    return judged
 
 
 def smi(folder: Path, answer: str) -> str:
@@ -88,19 +97,21 @@ SOUND = {
     ],
     ids=["sound", "nccl", "torchvision", "torch", "transformers"],
 )
-def test_an_environment_is_judged_by_its_packages(tmp_path: Path, changes: dict[str, str], said: list[str]) -> None:
+def test_an_environment_is_judged_by_its_packages(
+    tmp_path: Path, doctor: Command, changes: dict[str, str], said: list[str]
+) -> None:
     done = doctor(environment(tmp_path / "env", {**SOUND, **changes}), "--json")
 
-    answer: dict[str, Any] = json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(done.out)
     assert set(said) <= {one["problem"] for one in answer["problems"]}
     assert bool(answer["problems"]) == bool(said)
-    assert done.returncode == bool(said)
+    assert done.code == bool(said)
     assert answer["packages"]["torch"] == "2.8.0"
     assert answer["cuda"] == "12.8"
     assert answer["python"].startswith("3.")
 
 
-def test_the_driver_the_gpu_and_the_loaders_nccl_are_looked_at(tmp_path: Path) -> None:
+def test_the_driver_the_gpu_and_the_loaders_nccl_are_looked_at(tmp_path: Path, doctor: Command) -> None:
     place = environment(tmp_path / "env", SOUND)
     (tmp_path / "libnccl.so.2.21.5").touch()
     (tmp_path / "libnccl.so.2").symlink_to("libnccl.so.2.21.5")
@@ -108,32 +119,34 @@ def test_the_driver_the_gpu_and_the_loaders_nccl_are_looked_at(tmp_path: Path) -
 
     done = doctor(place, path=path, LD_LIBRARY_PATH=str(tmp_path))
 
-    assert done.returncode == 1
-    assert "CUDA 12.8 requires an NVIDIA driver >=525; here it is 470.82.01." in done.stdout
-    assert "has no kernels for the Tesla P100-PCIE-16GB (6.0)" in done.stdout
-    assert f"torch 2.8.0 comes with NCCL 2.27.3; here it is 2.21.5 ({tmp_path}/libnccl.so.2)." in done.stdout
+    assert done.code == 1
+    assert "CUDA 12.8 requires an NVIDIA driver >=525; here it is 470.82.01." in done.out
+    assert "has no kernels for the Tesla P100-PCIE-16GB (6.0)" in done.out
+    assert f"torch 2.8.0 comes with NCCL 2.27.3; here it is 2.21.5 ({tmp_path}/libnccl.so.2)." in done.out
 
 
-def test_a_sound_machine_is_said_to_be_so(tmp_path: Path) -> None:
+def test_a_sound_machine_is_said_to_be_so(tmp_path: Path, doctor: Command) -> None:
     path = smi(tmp_path / "bin", "NVIDIA H100 80GB HBM3, 570.86.15")
 
     done = doctor(environment(tmp_path / "env", SOUND), path=path)
 
-    assert done.returncode == 0
-    assert "Nothing that does not fit is known." in done.stdout
-    assert "NVIDIA H100 80GB HBM3" in done.stdout
+    assert done.code == 0
+    assert "Nothing that does not fit is known." in done.out
+    assert "NVIDIA H100 80GB HBM3" in done.out
 
 
-def test_a_package_that_another_one_requires_is_missed(tmp_path: Path) -> None:
+def test_a_package_that_another_one_requires_is_missed(tmp_path: Path, doctor: Command) -> None:
     done = doctor(environment(tmp_path / "env", {"torchvision": "0.19.0"}))
 
-    assert done.returncode == 1
-    assert "torchvision 0.19.0 requires torch 2.4.0; here it is not installed." in done.stdout
+    assert done.code == 1
+    assert "torchvision 0.19.0 requires torch 2.4.0; here it is not installed." in done.out
 
 
-def test_a_folder_without_packages_is_refused_in_one_line(tmp_path: Path) -> None:
-    done = doctor(tmp_path)
+def test_a_folder_without_packages_is_refused_in_one_line_by_the_program(tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "distriage", "doctor", str(tmp_path)]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
 
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"distriage: {tmp_path}: holds no lib/python3.*/site-packages; expected")
-    assert done.stderr.count("\n") == 1
+    assert_one_line(
+        Finished(done.returncode, done.stdout, done.stderr),
+        f"{tmp_path}: holds no lib/python3.*/site-packages; expected",
+    )
