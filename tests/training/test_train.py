@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import multiprocessing
 import os
 import shutil
-import subprocess
-import sys
+import socket
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from accelerate.state import AcceleratorState
 from rich.console import Console
 from safetensors.torch import load_file
 
@@ -30,6 +31,7 @@ from distriage_training.release.export import export
 
 from support.runs import TAXONOMY, four_steps
 from support.toys import REPOSITORY
+from support.waiting import WAIT_S
 
 
 def quiet() -> Console:
@@ -125,30 +127,33 @@ def test_resuming_from_the_middle_reaches_the_weights_of_an_uninterrupted_run(
     assert load_run_info(interrupted).training_seconds > 5000
 
 
-def logged(checkpoint: Path) -> dict[str, Any]:
-    """The last entry of a checkpoint's log."""
-    state = json.loads((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))
-    return dict(state["log_history"][-1])
+def tokens_read(run: Path) -> list[tuple[int, int]]:
+    """Step and tokens until then, of each entry of the log."""
+    state = json.loads((run / "checkpoint-4" / "trainer_state.json").read_text(encoding="utf-8"))
+    return [(entry["step"], entry["num_input_tokens_seen"]) for entry in state["log_history"]]
+
+
+def one_of(group: dict[str, str], rank: int, config: Config, output: Path) -> None:
+    """Train as one of the processes of torchrun, as which it sets the environment."""
+    os.environ |= group | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+    AcceleratorState._reset_state(reset_partial_state=True)
+    train(config, output)
 
 
 @pytest.mark.slow
 def test_two_processes_take_the_steps_of_one(finished: tuple[Config, Path], tmp_path: Path) -> None:
-    _, run = finished
-    four_steps(tmp_path)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    done = subprocess.run(
-        [*launcher, "-m", "distriage", "train", str(tmp_path / "run.toml"), "--output", str(tmp_path / "two")],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("training reports") == 1
-    for step in (2, 4):
-        one, two = (logged(folder / f"checkpoint-{step}") for folder in (run, tmp_path / "two"))
-        assert two["num_input_tokens_seen"] == one["num_input_tokens_seen"]
-        assert two["loss"] == pytest.approx(one["loss"], abs=0.02)
+    config, run = finished
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    forked = multiprocessing.get_context("fork")  # to import PyTorch twice more takes 20 s of CPU
+    both = [forked.Process(target=one_of, args=(group, rank, config, tmp_path / "two")) for rank in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(WAIT_S)
+    assert [process.exitcode for process in both] == [0, 0]
+    assert tokens_read(tmp_path / "two") == tokens_read(run)
     assert load_run_info(tmp_path / "two").hardware == "CPU, 2 processes of 1 thread"
 
 
