@@ -137,6 +137,12 @@ def test_a_check_fits_what_the_report_shows(text: str, identifier: str, symptom:
             "model-loading-failure",
         ),
         ("Objects of the store pile up.", "acme/store#1", "memory-growth"),
+        ("ImportError: a.so: undefined symbol: __cudaRegisterLinkedBinary_7_a_cu_1", DEEPSPEED, "import-failure"),
+        (
+            "train.py hangs on 4 ranks. W stall_inspector.cc: tensors are waiting for remainder of ranks",
+            "horovod/horovod#1",
+            "runtime-hang",
+        ),
     ],
 )
 def test_where_nothing_fits_nothing_is_said(text: str, identifier: str, symptom: str) -> None:
