@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from distriage.base.disk import writing
+from distriage_research.commands.corpus import CORPUS, CorpusOption, WithheldOption
 from distriage_research.needs import needed
 from distriage_training.commands.options import ConfigArgument, ModelOption, SplitOption, check_split, named_model
 from distriage_training.commands.study import results_in
@@ -132,15 +133,32 @@ def duplicates(
         typer.Option(metavar="FILE", help="Columns issue, past, same (yes, no): is what would be said right?"),
     ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Also the encoder without our training; slow.")] = False,
+    fit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="THREADS.jsonl",
+            help="Fit the weights of the order instead, to issues of these threads (id, comments) that name each other "
+            "and are in no other table, list or test split; then measure on PAIRS.",
+        ),
+    ] = None,
+    withheld: WithheldOption = None,
+    corpus: CorpusOption = CORPUS,
     model: ModelOption = None,
 ) -> None:
     """How often past issues that maintainers called the same are found, beside TF-IDF and BM25."""
     with needed():
         from distriage.classifier import Classifier
+        from distriage_research.corpus.digests import read_withheld
         from distriage_research.experiments.duplicates import duplicates_table, measure_duplicates
+        from distriage_research.order import measure_order, order_table
 
-        result = measure_duplicates(Classifier(model, threads=1), texts, pairs, judged, plain=plain)
-    typer.echo(duplicates_table(result))
+        classifier = Classifier(model, threads=1)
+        if fit is None:
+            table = duplicates_table(measure_duplicates(classifier, texts, pairs, judged, plain=plain))
+        else:
+            kept = read_withheld(withheld) if withheld is not None else frozenset()
+            table = order_table(measure_order(classifier, texts, fit, pairs, judged, corpus, kept))
+    typer.echo(table)
 
 
 def clusters(

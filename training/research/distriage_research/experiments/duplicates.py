@@ -99,8 +99,8 @@ def measure_duplicates(
         CorpusError: a table lacks a column, or no pair has both texts.
         InputError: a file of issues cannot be read.
     """
-    named = _read_pairs(pairs)
-    repositories = _repositories(classifier, texts, named)
+    named = read_pairs(pairs)
+    repositories = read_repositories(classifier, texts, named)
     methods: dict[str, Callable[[Repository], Scores]] = {
         "TF-IDF of the cleaned text": _tfidf,
         "BM25 of the cleaned text": _bm25,
@@ -136,7 +136,8 @@ def measure_duplicates(
     )
 
 
-def _repositories(classifier: Classifier, texts: Sequence[str], pairs: Sequence[Pair]) -> list[Repository]:
+def read_repositories(classifier: Classifier, texts: Sequence[str], pairs: Sequence[Pair]) -> list[Repository]:
+    """The repositories of pairs of ids, of which at least one pair has both texts; see `measure_duplicates`."""
     wanted = {one.rpartition("#")[0] for one, _ in pairs}
     found: dict[str, dict[str, tuple[PastIssue, IssueReport]]] = defaultdict(dict)
     for file in texts:
@@ -163,7 +164,8 @@ def _repositories(classifier: Classifier, texts: Sequence[str], pairs: Sequence[
     return repositories
 
 
-def _read_pairs(file: Path) -> list[Pair]:
+def read_pairs(file: Path) -> list[Pair]:
+    """Ids in lower case, from a table with `issue` and `same_as`."""
     return [(row["issue"].lower(), row["same_as"].lower()) for row in read_csv(file, ("issue", "same_as"))]
 
 
