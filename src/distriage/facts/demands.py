@@ -13,7 +13,7 @@ _NO_COUNT = regex(
     r"|\b(?:file|script|template|project|repository) that allocates "
     r"|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
     r"|(?:more|fewer|less) than|beyond|windows|ubuntu|debian|centos|rhel|rocky|alma|suse|leap|fedora|macos|linux"
-    r"|server|js)[ -]"
+    r"|server|js|base)[ -]"
     r"|example, suppose [^\n.?]{0,80})\Z",
     re.I,
 )

@@ -119,7 +119,7 @@ def _framework_version(words: tuple[str, ...]) -> re.Pattern[str]:
     # "vllm     3577.9s".
     return re.compile(
         rf"(?:{NAME_BEFORE}(?<!included\sin\s)(?<!removed\sin\s){name}"
-        rf"(?:_version|\.__version__|\.version(?:\sis)?|-cu\d{{2,3}}(?:mkl)?|(?:-node)?-[cg]pu)?{NAME_AFTER}{_NO_LONGER_NAME}"
+        rf"(?:_version|\.__version__\)?|\.version(?:\sis)?|-cu\d{{2,3}}(?:mkl)?|(?:-node)?-[cg]pu)?{NAME_AFTER}{_NO_LONGER_NAME}"
         rf"(?:\sAPI\sserver|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}(?!\d{{4}}|[12]\.0:)"
         rf"|(?<=:){name}_2\.1[0-3]:|(?<=/){name}(?:-[a-z]{{1,10}})?\simage\s(?:with|tag|version)\sv?"
         rf"|(?<=/){name}-(?=\d[\w.+]{{1,60}}-(?:cp|py)\d|\d+\.\d+\.\d+[/#.-])"  # of a wheel, or of an unpacked release

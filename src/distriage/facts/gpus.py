@@ -24,7 +24,7 @@ GPU_NAME = (
     r"|(?:Radeon\s(?:RX\s|Pro\s)?\d{3,4}|RX\s\d{4})(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?C?)?|910[ABC]\d?C?"
     r"|TPU\s?v\d\w{0,5}|Gaudi[ -]?[23]?|Trainium[ -]?[23]?|(?-i:Max)\s1(?:55|10)0|Apple\sM\d(?:\s(?:Pro|Max|Ultra))?"
     r"|(?-i:M\d\s(?:Pro|Max|Ultra)))"
-    r"|T4|L4|L20Y?|A10G?|A30|A40|P40|M[46]0|K-?80|K[24]0[cmxX]?|H20(?:-3e)?)"
+    r"|T4|L4|L20Y?|MI(?:25|50|60)|A10G?|A30|A40|P40|M[46]0|K-?80|K[24]0[cmxX]?|H20(?:-3e)?)"
 )
 # They drive a display, even beside a card that computes.
 _LESSER_NAME = (
@@ -41,7 +41,7 @@ _STARTS = (
     *("l40", "titan", "ascend", "rtx", "gtx", "tpu", "910", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
     *("k-80", "a2 ", "gb10", "9070", "h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
     *("mx1", "mx2", "mx3", "mx4", "mx5"),
-    *("a45", "a50", "a55", "mi1", "mi2", "mi3", "radeon", "rx ", "vega ", "gaudi", "trainium", "max 1"),
+    *("a45", "a50", "a55", "mi1", "mi2", "mi3", "mi50", "mi60", "radeon", "rx ", "vega ", "gaudi", "trainium", "max 1"),
     *("apple m", "m1 ", "m2 ", "m3 ", "m4 ", "m5 "),
 )
 _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|NVL|\d{2,3}\s?GB))*"

@@ -53,7 +53,9 @@ _CUDA_TEXT = (
 _CUDA = regex(_CUDA_TEXT, re.I)
 _CUDA_IN_LIST = regex(rf"{_CUDA_TEXT}(?=\s?(?:[,;()|\n]|\Z))", re.I)  # not "CUDA 12.1 on the old machine"
 _CUDA_TAG = regex(
-    r"(?:(?<=[+/_:(,，、-])|(?<=with )|(?<=[+\d] ))cu(?P<tag>\d{3})(?:mkl)?\b|(?<=-)cu(?P<digits>[789]\d)\b", re.I
+    r"(?:(?<=[+/_:(,，、-])|(?<=with )|(?<=mxnet )|(?<=[+\d] ))cu(?P<tag>\d{3})(?:mkl)?\b"
+    r"|(?<=-)cu(?P<digits>[789]\d)\b",
+    re.I,
 )
 # Without a point: "CUDA 9", "CUDA/cuDNN version: 10"; not "CUDA 8 GPUs". The first release read so is 7, the last 13.
 _CUDA_SERIES = regex(
@@ -77,14 +79,11 @@ _CUDA_OF_TORCH = regex(rf"cuda used to build pytorch:{BLANKS}{VERSION}", re.I)
 _ROCM_OF_TORCH = regex(rf"rocm used to build pytorch:{BLANKS}{VERSION}", re.I)
 # Below `CUDA:` Lightning lists the cards, whether they are there, and the version.
 _CUDA_LISTING = regex(rf"cuda:[^\S\n]*\n(?:[^\n]{{0,80}}\n){{1,40}}?[\s*-]{{0,24}}version:{BLANKS}{VERSION}", re.I)
-_ROCM = regex(
-    rf"(?:ROCM used to build PyTorch|{NAME_BEFORE}rocm(?: version)?){_SHORT_GAP}{VERSION}"
-    r"|\+rocm(?P<wheel>\d\.\d(?:\.\d)?)|-rocm(?P<digits>\d{3})\b",
-    re.I,
-)
+_ROCM = regex(rf"(?:ROCM used to build PyTorch|{NAME_BEFORE}(?<!\+)rocm(?: version)?){_SHORT_GAP}{VERSION}", re.I)
+_ROCM_TAG = regex(r"\+rocm(?P<v>\d\d?\.\d(?:\.\d)?)|-rocm(?P<digits>\d{3})\b", re.I)
 _NCCL = regex(
     rf"{NAME_BEFORE}(?<!as\sof\s)(?:nccl|(?P<rccl>rccl)|nvidia-nccl-cu\d+)(?:[ _-]?version)?"
-    rf"(?:[\"'`*|\n:=v(]|{BLANKS}|{IS}){{1,10}}(?=[12]\.){VERSION}",
+    rf"(?:[\"'`*|\n:=v(/-]|{BLANKS}|{IS}){{1,10}}(?=[12]\.){VERSION}",
     re.I,
 )
 _VLLM_NCCL = regex(rf"vllm[-_]nccl[-_]cu\d\d(?:={{1,2}}|{BLANKS})(?P<v>\d+\.\d+\.\d+)")  # vLLM loads its own
@@ -142,7 +141,7 @@ def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = 
         "python": at(_PYTHON, "python") or at(_PY, "py3.") or at(_PY_TAG, "py3"),
         "cuda": cuda,
         "torch_cuda": torch_cuda,
-        "rocm": at(_ROCM, "rocm", "+rocm", "-rocm") or at(_HIP, "hip"),
+        "rocm": at(_ROCM, "rocm") or at(_ROCM_TAG, "+rocm", "-rocm") or at(_HIP, "hip"),
         "cann": at(_CANN, "cann"),
         "nccl": at(_VLLM_NCCL, "vllm-nccl", "vllm_nccl") or at(_NCCL, "nccl", "rccl", "nvidia-nccl"),
         # Under WSL the driver's version is another one than that of `nvidia-smi`.

@@ -74,7 +74,11 @@ _LINE_STARTS = (
     "what operating system",
 )
 # Not a command's name, as that of `sw_vers`, nor an image's.
-_SYSTEM = regex(r"(?!.*(?:docker|image|container)).*(?:\d|linux|mac|win|bsd|unix|android|\bi?os\b|colab)", re.I)
+_SYSTEM = regex(
+    r"(?!.*(?:docker|image|container|\bai platform|sagemaker|databricks))"
+    r".*(?:\d|linux|mac|win|bsd|unix|android|\bi?os\b|colab)",
+    re.I,
+)
 # The reporter's own machine shows only the notebook.
 _ELSEWHERE = regex(r"[^\n]{0,60}\b(?:running|run|ran) (?:in|on) (?:google )?colab\b", re.I)
 _NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})

@@ -32,7 +32,7 @@ NOTE = (
 )
 # "torch 2.7.0 works; after the upgrade to 2.8.0 it hangs": a version without a name, of the last one named.
 _OTHER_VERSION = regex(
-    r"[^\n]{0,80}?(?:\b(?:to|with|on|in|but|only|and|or|(?P<bound>than|since|until))\s|[到至]\s?|(?:->|→)\s?"
+    r"[^\n]{0,80}?(?:\b(?:to|with|on|in|but|only|and|or|vs\.?|(?P<bound>than|since|until))\s|[到至]\s?|(?:->|→)\s?"
     r"|[,;]\s(?=v?\d[\d.]{2,12}\s(?:hangs?|fails?|crash|does|gives|breaks?|works|is)))"
     rf"v?{VERSION}(?![\w%]|\s?(?:times|[GMTK]i?B|seconds|minutes|hours)\b)"
 )
@@ -86,7 +86,7 @@ _LEFT_BEHIND = regex(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
 UNTAGGED = regex(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 # `git describe` before the release that it is of: v2.2.0-rc4-8-g2b96f3662b 2.2.0
 _DESCRIBED = regex(r"-\d{1,5}-g[0-9a-f]{6,40},?\s{1,3}(?P<v>\d+\.\d+[\w.]{0,16}(?:-(?:dev|rc|alpha|beta)\d{0,8})?)")
-_RELEASE = regex(r"\d+(?:\.\d+)+")
+_RELEASE = regex(r"\d+(?:\.\d{1,4})+(?!\d)")  # without a build's number, 6.1.40091
 _MOST_LABELLED = 8
 _LABEL = regex(r"[:=/]|-\d|\bv\d|\+cuda|version|release", re.I)
 
@@ -275,9 +275,9 @@ def _written(match: re.Match[str]) -> str:
         return f"{tag[0]}.{tag[1:]}"
     if digits := parts.get("digits"):
         return ".".join(digits)
-    if parts["v"] and (checkout := UNTAGGED.match(match.string, match.start("v"))):
+    if checkout := UNTAGGED.match(match.string, match.start("v")):
         return f"commit {checkout['commit']}" if checkout["commit"] else ""
-    if parts["v"] and (described := _DESCRIBED.match(match.string, match.end("v"))):
+    if described := _DESCRIBED.match(match.string, match.end("v")):
         return described["v"].rstrip(".")
-    version = (parts["v"] or parts["wheel"]).rstrip(".,")
+    version = parts["v"].rstrip(".,")
     return f"RCCL {version}" if parts.get("rccl") else version

@@ -188,7 +188,9 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
                     counts.append((number_of(match), match.start()))
     single = None
     if not per_node and (not total or any_of(_EACH_WORDS, words)):
-        single = first_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))
+        singles = [*matches_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))]
+        each_node = () if total else (one for one in singles if _is_each(words, one))
+        single = next(iter((*each_node, *singles)), None)
     if single and total and not of_processes and _is_each(words, single):
         per_node.append((1, single.start()))
     if not any(count for count, _ in (*per_node, *total)):

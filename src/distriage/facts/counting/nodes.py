@@ -36,7 +36,7 @@ _NODES = regex(
 _IN_WORDS = regex(
     rf"(?i:{WORD}){_KIND}(?i:nodes?|machines?|{_SERVERS}|hosts?|VMs|Sparks?){AFTER}(?![ -](?i:groups?|pools?))"
 )
-_NODE_SIGN = "(?:个?节点|台|机(?![会构制率])|ノード|노드|개의 노드)"
+_NODE_SIGN = "(?:(?:个?节点|台|机(?![会构制率]))(?!及?以上)|ノード|노드|개의 노드)"
 _NODE_WORD = "(?:узл|машин|сервер|нод)"
 _IN_OTHER_SCRIPTS = (
     regex(rf"{SIGN_NUMBER} ?{_NODE_SIGN}"),
@@ -54,7 +54,7 @@ _FORMER = regex(
 _FORMER_CHARS = 72  # at most
 # 2x p4d.24xlarge, two p2.8xlarge instances
 _INSTANCES = regex(
-    r"(?P<v>[1-9](?<![\w.-]\d)\d{0,2}|\b(?:two|three|four|eight|sixteen))\s?[x×]?\s(?=[a-z])[a-z]\d{1,2}[a-z]{0,4}\.\d{0,2}x?(?:large|metal)\b",
+    r"(?P<v>[1-9](?<![\w.-]\d)\d{0,2}|\b(?:two|three|four|eight|sixteen))\s?[x×*]?\s(?:ml\.)?(?=[a-z])[a-z]\d{1,2}[a-z]{0,4}\.\d{0,2}x?(?:large|metal)\b",
     re.I,
 )
 _INSTANCE_STARTS = (*map(str, range(1, 10)), "two", "three", "four", "eight", "sixteen")
@@ -94,6 +94,11 @@ _EACH_BEFORE = regex(r"(?:\b(?:each|every)\b[^\n.;,]{0,24}|每[个台机节点�
 _EACH_BEFORE_CHARS = 32  # at most
 _PRINTED = regex(r"nnodes=(\d{1,4}), num_local_procs=(\d{1,3})")  # by DeepSpeed's launcher
 _RANKS = regex(r"nranks (?P<v>\d{1,5}) cudadev")  # by NCCL, each with a card
+_ARGUMENTS = regex(r"nnodes=(?P<v>\d{1,4}), node_rank=")  # of a server, by SGLang
+_ENGINE = regex(  # by vLLM; not one of several
+    r"(?<!pipeline_parallel_size=[2-9], )tensor_parallel_size=(?P<v>\d{1,3}), "
+    r"(?:pipeline_parallel_size=(?P<by>\d{1,3}))?(?![^\n]{0,120}data_parallel_size=(?!1\b))"
+)
 _OF_GRAPHS = ("onnx", "tflite", "tf-lite", "tf lite", "delegate", "subgraph", "node_map", "edges")
 _OF_CLUSTERS = ("cluster", "machine", "nnodes", "num_nodes", "slurm", "torchrun", "gpus", "distributed")
 _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
@@ -170,9 +175,15 @@ def is_each(words: str, place: int) -> bool:
 
 
 def printed_counts(output: Passage) -> dict[str, tuple[int, int]]:
-    """`nodes`, `gpus_per_node` and `gpu_count` that DeepSpeed's launcher or NCCL printed, each with its place."""
-    found = {"gpu_count": ranks} if (ranks := most(numbers_at(_RANKS, output.words, ("nranks",)), 100_000)) else {}
-    if printed := _PRINTED.search(output.words):
-        nodes, processes, place = int(printed[1]), int(printed[2]), printed.start()
-        found = {"nodes": (nodes, place), "gpus_per_node": (processes, place), "gpu_count": (nodes * processes, place)}
+    """`nodes`, `gpus_per_node` and `gpu_count` that a launcher, NCCL or a server printed, each with its place."""
+    words = output.words
+    found = {"nodes": nodes} if (nodes := most(numbers_at(_ARGUMENTS, words, ("nnodes=",)), 10_000)) else {}
+    if ranks := most(numbers_at(_RANKS, words, ("nranks",)), 100_000):
+        found["gpu_count"] = ranks
+    elif engine := first_at(_ENGINE, words, places(("tensor_parallel_size=",), words)):
+        count = int(engine["v"]) * int(engine["by"] or 1)
+        found |= {"gpu_count": (count, engine.start())} if count > 1 else {}
+    if printed := _PRINTED.search(words):
+        times, processes, place = int(printed[1]), int(printed[2]), printed.start()
+        found = {"nodes": (times, place), "gpus_per_node": (processes, place), "gpu_count": (times * processes, place)}
     return found

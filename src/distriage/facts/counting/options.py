@@ -27,7 +27,7 @@ OPTIONS = (
 # But not the advice of Accelerate's errors, the demand of a Ray actor, the origin of a checkpoint, or a degree of 1.
 _OPTION = regex(
     r"(?<!specifying `--)(?<!target)(?<!target[-_])(?<!cpu_)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )"
-    r"(?<!saved with )(?<!saved with dp )"
+    r"(?<!options=\{[\"'])(?<!saved with )(?<!saved with dp )"
     rf"(?!(?:tensor.parallel.size|-tp(?:-size)?)[\"' ]?\s{{0,3}}[=:]?\s{{0,3}}1\b)"
     rf"(?:{'|'.join(OPTIONS)}){_VALUE}(?!\s?(?:!=|[*x×]\s?\d))"
 )

@@ -31,12 +31,14 @@ _HASH = r"(?=[0-9a-f]{0,39}[a-f])(?=[0-9a-f]{0,39}\d)[0-9a-f]{7,40}(?![0-9A-Za-z
 _COMMIT = regex(rf"\b{_HASH}")
 _BRANCHES: Final = ("main", "master", "nightly", "develop", "dev", "trunk")
 _BRANCH = regex(
-    r"(?<![\w-])(?<!\w\[)(?P<name>main|master|nightly|develop|dev|trunk)(?![\w-]|\.\w|/\w"
+    r"(?<![\w-])(?<!\w\[)(?P<name>main|master|nightly|develop|dev|trunk)(?![\w-]|\.\w|/\w|\s{1,9}__libc"
     r"|\s(?:process|thread|node|pod|port|rank|worker|addr|proc|loop|function|reason|problem|issue|goal|idea)s?\b)"
     r"(?:[`'\"*)]{0,3}\s(?:branch|build|version|image|wheels?))?[`'\"*:@(\s-]{0,5}"
     rf"(?:(?:of|at|from|commit|on)\s)?[`'\"*:@(\s-]{{0,3}}(?:(?P<hash>{_HASH})|(?P<date>20\d\d-?[01]\d-?[0-3]\d(?!\d)))?",
     re.I | re.A,
 )
+_LOCAL_IMAGE = regex(r"=[\w.-]{1,60}:\Z")  # --image=trainer:dev
+_LOCAL_IMAGE_CHARS: Final = 62  # at most
 _SAME_BRANCH: Final = {"master": "main", "develop": "dev", "trunk": "dev"}
 # What stands directly behind a version, the first that holds.
 _BEHIND = regex(
@@ -199,6 +201,8 @@ def _numbers(passage: Passage, begin: int, end: int) -> Iterator[Place]:
 def _branches(passage: Passage, begin: int, end: int) -> Iterator[Place]:
     begins = (begin + place for place in places(_BRANCHES, passage.words[begin:end]))
     for branch in matches_at(_BRANCH, passage.text, begins):
+        if _LOCAL_IMAGE.search(passage.text, max(0, branch.start() - _LOCAL_IMAGE_CHARS), branch.start()):
+            continue
         name, commit, date = branch["name"].lower(), branch["hash"], branch["date"]
         measures = [f"is {_SAME_BRANCH.get(name, name)}"]
         of, value = (Of.COMMIT, f"commit {commit}") if commit else (Of.BRANCH, f"{name} {date}" if date else name)
