@@ -116,8 +116,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection() -> Generator[None, object, object]:
     """What test modules import stays to the end: half a million objects and more, never searched for cycles.
 
-    What tests leave is searched as seldom as in the program, from the first on: by Python's own threshold it takes a
-    seventh of their CPU.
+    Later objects are searched as seldom as in the program: Python's own threshold takes a seventh of the tests' CPU.
     """
     gc.disable()
     try:

@@ -47,7 +47,7 @@ def environment(folder: Path, packages: dict[str, str]) -> Path:
 
 @pytest.fixture
 def doctor(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """`distriage doctor` in this process, with these variables of the environment and none of this machine's."""
+    """`distriage doctor` in this process, with these variables, and no path of this machine to CUDA or libraries."""
 
     def judged(place: Path, *options: str, path: str = "/nowhere", **variables: str) -> Finished:
         none = {"CUDA_HOME": "/nowhere", "LD_LIBRARY_PATH": "", "LD_PRELOAD": ""}

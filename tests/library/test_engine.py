@@ -242,7 +242,7 @@ def test_ctrl_c_is_one_line_and_keeps_what_was_answered(
         if begun:
             until(lambda: part.exists() and part.stat().st_size > 0)
         else:
-            # itself, the resource tracker, what workers are forked from; a look at all processes takes 6 ms
+            # itself, the resource tracker, what workers are forked from
             until(lambda: len(members(process.pid)) >= 3)
         os.killpg(process.pid, sent)
         said = process.communicate()[1]

@@ -66,7 +66,7 @@ def test_a_version_without_a_name_is_looked_for_in_linear_time(unit: str) -> Non
     ["4 workers with 8 ranks each\n", "on 4 of 8 GPUs\n", "works on 2 GPUs, butt\n", "works on another H100, \n"],
 )
 def test_counts_and_cards_are_looked_for_in_linear_time(unit: str) -> None:
-    """A search of the whole text for each count of it stays within the limit of a shorter one."""
+    """Four times the usual length, so that a search of the whole text for each count takes too long."""
     assert in_time(partial(find_facts, ""), unit * (4 * CHARACTERS // len(unit)))
 
 

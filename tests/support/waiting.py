@@ -12,8 +12,8 @@ FIRST_PAUSE_S, LAST_PAUSE_S, GROWTH = 0.002, 0.1, 1.3
 def until(condition: Callable[[], bool]) -> None:
     """Wait for something that happens in another thread or process.
 
-    Each look is later after the one before: a short wait ends at once, and a long one leaves the processor to those
-    that are waited for. Many a look is a request or a query.
+    Pauses grow: a short wait ends at once, and a long one leaves the processor to the process that it waits for. A
+    look is often a request or a query.
     """
     end_s, pause_s = time.monotonic() + WAIT_S, FIRST_PAUSE_S
     while not condition():

@@ -91,7 +91,7 @@ class TrainingConfig(_Section):
         label_smoothing: Share of the target that is spread over the other labels.
         head_dropout: Before each head.
         save_steps: Steps between checkpoints.
-        batch_size: Reports per step and device.
+        batch_size: Reports per step, shared by the processes of torchrun.
         learning_rate: Peak rate of the encoder's top layer.
         decay_fraction: Share of the steps in which the rate falls to zero along a cosine; it is constant before. A run
             with a constant part can be ended at several lengths from its checkpoints.

@@ -32,10 +32,10 @@ _STARTS = (
 _EXAMPLE_BEFORE = regex(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)
 _EXAMPLE = "ubuntu 16.0"
 _UNANSWERED = regex(r"\):[ \t*]{0,9}(?:\n|\Z)")
-_IN_AN_ADDRESS = regex(r"[?&]\w{1,20}=\Z|://[^\s()]{0,100}\Z")
+_IN_AN_ADDRESS = regex(r"[?&]\w{1,20}=\Z|://[^\s()|<>,;\x80-\uffff]{0,100}\Z")
 # A user, as `ubuntu@` is, also in the path of a home; a command for such systems; another one, "gLinux (like Debian)"
 _NOT_BEFORE = regex(
-    r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z|home/\Z|` for \Z|\b(?:like|such as|similar to|based on)\s\Z", re.I
+    r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z|home/\Z|` for \Z|(?<!looks )\b(?:like|such as|similar to)\s\Z", re.I
 )
 _NOT_STATED_CHARS = 110  # at most
 # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is of the machine that built it
@@ -73,7 +73,7 @@ _LINE_STARTS = (
     "operating system",
     "what operating system",
 )
-# Not a command's name, as that of `sw_vers`, nor an image's.
+# Not a command's name, as that of `sw_vers`, nor that of an image or a service.
 _SYSTEM = regex(
     r"(?!.*(?:docker|image|container|\bai platform|sagemaker|databricks))"
     r".*(?:\d|linux|mac|win|bsd|unix|android|\bi?os\b|colab)",

@@ -47,9 +47,9 @@ _MOVED = regex(  # of a title: "breaks from 4.33.2 to 4.35.2"
 _WORKS_BEHIND = regex(
     r"(?:\.x\b)?(?:-cp\d\S{0,40})?[`'\"*)]{0,3},?\s(?:it\s|this\s|everything\s|all\s|the\ssame\s\w{3,9}\s)?"
     r"(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok|all\sright)|does\sit\sright|no\s(?:this|such)\s(?:bug|problem|issue|error)"
-    r"|(?:does|did)(?:n't|\snot)(?:\s(?:have|show)\s(?:this|it|that)|(?=[.,;\n]|\Z))|helps|(?:solv|fix|resolv)e[sd])\b"
+    r"|(?:does|did)(?:n't|\snot)(?:\s(?:have|show)\s(?:this|it|that)(?:\s(?:bug|problem|issue|error))?)?(?=[.,;\n]|\Z)|helps|(?:solv|fix|resolv)e[sd])\b"
     r"(?!\s(?:but|(?:\w{1,12}\s)?only|until|except|around))|\s?\|(?:[^|\n]{1,20}\|)?\s?(?:normal|works|ok|fine|good)\b|\s?(?:就|则)?(?:没问题|没有问题|正常)"
-    r"|[`'\"*)]{0,3}[,:]?\s(?:ok(?:ay)?|good|fine|all\sright|it\swas)\b(?!\s(?:until|but))|[`'\"*)]{0,3},?\sit\sdoes(?=[.,;\n]|\Z)|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
+    r"|[`'\"*)]{0,3},?\s(?:ok(?:ay)?|good|fine|all\sright|it\swas)\b(?!-|\s(?:until|but))|[`'\"*)]{0,3}:\s(?:ok(?:ay)?|good|fine|all\sright)(?=[.,;\n]|\Z)|[`'\"*)]{0,3},?\sit\sdoes(?=[.,;\n]|\Z)|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
     re.I,
 )
 # Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".

@@ -1,4 +1,4 @@
-"""Fine-tuning with transformers' Trainer: one CPU, one GPU (bf16) or several (torchrun) run the same command."""
+"""Fine-tuning with transformers' Trainer: one CPU or GPU, or several (torchrun), run the same command."""
 
 from __future__ import annotations
 
@@ -111,7 +111,9 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
     model.rationales = None  # its work is done
     accuracy = _validation_accuracy(model, tokenizer, validation, taxonomy, config)
     save_encoder(model.encoder, tokenizer, output / "encoder")
-    threads, count = torch.get_num_threads(), processes()
+    threads = torch.get_num_threads()
+    cpu = f"CPU, {threads} thread{'s' * (threads > 1)}"
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else cpu
     info = {
         "labels": {axis.id: axis.label_ids for axis in taxonomy.axes.values()},
         "config": config.record(),
@@ -119,9 +121,7 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
         "data_sha256": splits.trained_sha256(),
         "trained_on": sorted({*_digests(splits.train), *(before.trained_on if before else ())}),
         "validation_accuracy": accuracy,
-        "hardware": torch.cuda.get_device_name()
-        if torch.cuda.is_available()
-        else f"CPU, {f'{count} processes of ' * (count > 1)}{threads} thread{'s' * (threads > 1)}",
+        "hardware": f"{processes()} x {device}" if processes() > 1 else device,
         "training_seconds": round(seconds + (before.training_seconds if before else 0), 1),
         **_base_model(config, before),
     }

@@ -93,7 +93,7 @@ def use_fast_attention(encoder: Any) -> None:
 
 
 def processes() -> int:
-    """How many train together: torchrun starts one a GPU, or one a CPU core."""
+    """How many train together: torchrun starts one per GPU or CPU core."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
@@ -142,7 +142,7 @@ def fine_tuning_arguments(config: Config, output: Path, drawn: int) -> TrainingA
         lr_scheduler_kwargs={"num_decay_steps": min(round(settings.decay_fraction * steps), math.ceil(steps) - warmup)},
         warmup_steps=warmup,
         max_grad_norm=1.0,
-        accelerator_config={"split_batches": True},  # any number of processes takes the same steps
+        accelerator_config={"split_batches": True},  # as many steps by any number of processes
         # The encoder's own pooling is unused, and so is the head of an axis without a label in a batch.
         ddp_find_unused_parameters=True,
     )

@@ -49,7 +49,7 @@ _TIMES_BEHIND_CHARS = 10  # at most
 _TIMES_BEFORE = regex(rf" (?i:{_MAKER}){{0,2}}{_NAMED}")
 _IN_WORDS = regex(
     rf"{WORD}(?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}"
-    rf"(?:(?:[abhv]\d00|[hl][24]0|a[1345]0|[tl]4|k80|p100|\d0[5-9]0|mi\d{{3}}x?)s?(?! and [ahlpv]\d)(?:\sgpus)?"
+    rf"(?:(?:[abhv]\d00|[hl][24]0|a[1345]0|[tl]4|k80|p100|\d0[5-9]0|mi\d{{2,3}}x?)s?(?! and [ahlpv]\d)(?:\sgpus)?"
     rf"|(?:amd\s)?gpus?|(?:graphics? |video )?cards?){AFTER}"
     r"(?! ==)"  # rocm-smi's heading "==== Weight between two GPUs ===="
     r"(?<!\bboth gpu)"  # "on both GPU and CPU"

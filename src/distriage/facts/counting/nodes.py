@@ -24,7 +24,7 @@ _KIND = (
     r"(?:(?i:compute|worker)\s)?(?=[a-z]{4,7}s\b))?"
 )
 # "1 server 2 workers" are processes of a parameter server, "three servers share the GPUs" of one machine
-_SERVERS = r"servers?(?! error| share\b|[^\n.;]{0,30}\bworkers?\b)"
+_SERVERS = rf"servers?(?! error| share\b|,?(?: and)? (?:\d{{1,3}}|{'|'.join(NUMBER_WORDS[:8])}) workers?\b(?! each))"
 # Not those of "aarch-64 server", "4090 server", "localhost:8000 server", "04:20:27 server.py:228]", "05,323 Node[0]".
 _NODES = regex(
     rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d)(?<!\d/\d)(?<![A-Za-z]\d-\d){FIGURES})(?<!{GPU_NUMBER})"
@@ -95,10 +95,10 @@ _EACH_BEFORE_CHARS = 32  # at most
 _PRINTED = regex(r"nnodes=(\d{1,4}), num_local_procs=(\d{1,3})")  # by DeepSpeed's launcher
 _RANKS = regex(r"nranks (?P<v>\d{1,5}) cudadev")  # by NCCL, each with a card
 _ARGUMENTS = regex(r"nnodes=(?P<v>\d{1,4}), node_rank=")  # of a server, by SGLang
-_ENGINE = regex(  # by vLLM; not one of several
-    r"(?<!pipeline_parallel_size=[2-9], )tensor_parallel_size=(?P<v>\d{1,3}), "
-    r"(?:pipeline_parallel_size=(?P<by>\d{1,3}))?(?![^\n]{0,120}data_parallel_size=(?!1\b))"
+_ENGINE = regex(  # by vLLM
+    r"(?<!_)tensor_parallel_size=(?P<v>\d{1,3}), (?:pipeline_parallel_size=(?P<by>\d{1,3})\b)?"
 )
+_OTHER_DEGREE = regex(r"(?:pipeline|data)_parallel_size=(?!1\b)")
 _OF_GRAPHS = ("onnx", "tflite", "tf-lite", "tf lite", "delegate", "subgraph", "node_map", "edges")
 _OF_CLUSTERS = ("cluster", "machine", "nnodes", "num_nodes", "slurm", "torchrun", "gpus", "distributed")
 _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
@@ -182,7 +182,8 @@ def printed_counts(output: Passage) -> dict[str, tuple[int, int]]:
         found["gpu_count"] = ranks
     elif engine := first_at(_ENGINE, words, places(("tensor_parallel_size=",), words)):
         count = int(engine["v"]) * int(engine["by"] or 1)
-        found |= {"gpu_count": (count, engine.start())} if count > 1 else {}
+        if count > 1 and not _OTHER_DEGREE.search(words.replace(engine[0], "")):
+            found["gpu_count"] = count, engine.start()
     if printed := _PRINTED.search(words):
         times, processes, place = int(printed[1]), int(printed[2]), printed.start()
         found = {"nodes": (times, place), "gpus_per_node": (processes, place), "gpu_count": (times * processes, place)}

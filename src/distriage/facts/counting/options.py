@@ -45,7 +45,8 @@ _GPUS_OPTION_BEFORE = regex(r"(?:\A|[^\w.])(?:n_?)?\Z")
 _COUNT_BEFORE = regex(r"(?:\b\d{1,3}|\b[a-z]{3,5}) \Z")  # "7 GPUs: 256"
 NO_GPUS = regex(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
 _DEVICES = regex(r"(?<!\w)devices[\"']?\s?[=:]\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
-_CPU_CHARS = 30  # around it, as in `accelerator="cpu", devices=4`
+_CPU_CHARS = 30  # before it, as in `accelerator="cpu", devices=4`
+_ON_CPU_BEHIND = regex(r"devices ?= ?\d{1,3}, ?accelerator ?= ?[\"']cpu")
 _NCCL_TESTS_STARTS = (
     *("all_reduce_perf", "all_gather_perf", "alltoall_perf", "broadcast_perf", "reduce_perf", "reduce_scatter_perf"),
     *("sendrecv_perf", "scatter_perf", "gather_perf", "hypercube_perf"),
@@ -104,7 +105,9 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
     per_node += numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
     devices_of_trainer = numbers_at(_DEVICES, words, ("devices",))
     per_node += [
-        one for one in devices_of_trainer if "cpu" not in words[max(0, one[1] - _CPU_CHARS) : one[1] + _CPU_CHARS]
+        one
+        for one in devices_of_trainer
+        if "cpu" not in words[max(0, one[1] - _CPU_CHARS) : one[1]] and not _ON_CPU_BEHIND.match(words, one[1])
     ]
     listed = matches_at(_DEVICE_LIST, words, places(_DEVICE_LIST_STARTS, words))
     lists = [(re.findall(r"\d+", match["list"]), match.start()) for match in listed]
@@ -140,7 +143,7 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
 
 
 def asks_for_one(words: str) -> bool:
-    """Whether an option of a folded text asks for a single GPU, perhaps of several."""
+    """Whether an option of a folded text takes one GPU, however many are listed."""
     return "-dp" not in words and first_at(_ONE, words, places(_ONE_STARTS, words)) is not None
 
 

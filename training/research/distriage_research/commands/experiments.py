@@ -137,8 +137,8 @@ def duplicates(
         Path | None,
         typer.Option(
             metavar="THREADS.jsonl",
-            help="Fit the weights of the order instead, to issues of these threads (id, comments) that name each other "
-            "and are in no other table, list or test split; then measure on PAIRS.",
+            help="Instead fit the weights of the order to issues that name each other in these threads (id, comments), "
+            "without those of PAIRS, --judged, --withheld and the test split; then measure on PAIRS.",
         ),
     ] = None,
     withheld: WithheldOption = None,
