@@ -61,6 +61,7 @@ FLOORS = {
     ],
     "distriage_research": [
         {"commands"},
+        {"order"},
         {"bench", "corpus", "experiments", "published", "verdicts"},
         {"files", "intervals", "needs", "clusters", "same"},
     ],
