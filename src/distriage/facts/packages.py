@@ -80,7 +80,7 @@ _ROCM_OF_TORCH = regex(rf"rocm used to build pytorch:{BLANKS}{VERSION}", re.I)
 # Below `CUDA:` Lightning lists the cards, whether they are there, and the version.
 _CUDA_LISTING = regex(rf"cuda:[^\S\n]*\n(?:[^\n]{{0,80}}\n){{1,40}}?[\s*-]{{0,24}}version:{BLANKS}{VERSION}", re.I)
 _ROCM = regex(rf"(?:ROCM used to build PyTorch|{NAME_BEFORE}(?<!\+)rocm(?: version)?){_SHORT_GAP}{VERSION}", re.I)
-_ROCM_TAG = regex(r"\+rocm(?P<v>\d\d?\.\d\d?(?:\.\d\d?)?)(?![\d])|-rocm(?P<digits>\d{3})\b", re.I)
+_ROCM_TAG = regex(r"\+rocm(?P<v>\d\d?\.\d\d?(?:\.\d\d?)?)(?!\d)|-rocm(?P<digits>\d{3})\b", re.I)
 _NCCL = regex(
     rf"{NAME_BEFORE}(?<!as\sof\s)(?:nccl|(?P<rccl>rccl)|nvidia-nccl-cu\d+)(?:[ _-]?version)?"
     rf"(?:[/-](?=[12]\.\d{{1,2}}\.\d)|(?:[\"'`*|\n:=v(]|{BLANKS}|{IS}){{1,10}}(?=[12]\.)){VERSION}",

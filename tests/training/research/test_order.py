@@ -14,6 +14,7 @@ from distriage_research.order import (
     TODAY,
     OrderResult,
     fit_order,
+    found_by_grid,
     measure_order,
     named_pairs,
     order_table,
@@ -80,7 +81,7 @@ def test_the_fit_finds_the_weights_that_chose() -> None:
         scores = signs @ [0.6, 0.35, 0.5, -0.05]
         scores[7] = -np.inf
         choices.append((signs, 7, int(np.argsort(-scores)[4])))  # the fifth: any other weights lose some
-    assert fit_order(choices) == pytest.approx([0.6, 0.35, 0.5, -0.05])
+    assert fit_order(found_by_grid(choices)) == pytest.approx([0.6, 0.35, 0.5, -0.05])
 
 
 def test_pairs_won_and_lost_are_compared_with_a_coin() -> None:
@@ -120,8 +121,8 @@ def test_a_pair_is_ranked_by_weights_of_other_repositories(
 ) -> None:
     seen = []
 
-    def remember(choices: list[tuple[np.ndarray, int, int]]) -> np.ndarray:
-        seen.append(len(choices))
+    def remember(found: np.ndarray) -> np.ndarray:
+        seen.append(found.shape[1])
         return TODAY
 
     monkeypatch.setattr("distriage_research.order.fit_order", remember)

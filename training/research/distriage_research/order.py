@@ -92,10 +92,11 @@ def measure_order(
     if len({*groups}) < FOLDS:
         raise CorpusError(f"{len({*groups})} repositories have issues that name each other; expected {FOLDS} or more")
     choices, measured = (list(chain(*map(_choices, of))) for of in (named, places))
+    found = found_by_grid(choices)
     fitted = np.zeros((2, len(choices)), np.int64)
     for rest, held_out in GroupKFold(FOLDS).split(groups, groups=groups):
-        fitted[:, held_out] = _ranks([choices[row] for row in held_out], fit_order([choices[row] for row in rest]))
-    weights = fit_order(choices)
+        fitted[:, held_out] = _ranks([choices[row] for row in held_out], fit_order(found[:, rest]))
+    weights = fit_order(found)
     return OrderResult(weights, (_ranks(choices, TODAY), fitted), (_ranks(measured, TODAY), _ranks(measured, weights)))
 
 
@@ -133,9 +134,14 @@ def signs_of(repository: Repository, row: int) -> Floats:
     return np.stack([*words, index.vectors @ unit(asked.vector), np.log1p(index.scores(asked)[1] / 7)], 1)
 
 
-def fit_order(choices: Sequence[Choice]) -> Floats:
-    """The weights of `GRID` by which most pairs are found among `IN_GROUPS` of all issues."""
-    best: Floats = GRID[np.argmax([(_ranks(choices, weights)[1] <= IN_GROUPS).mean() for weights in GRID])]
+def found_by_grid(choices: Sequence[Choice]) -> NDArray[np.bool_]:
+    """Whether each pair is found among `IN_GROUPS` of all issues, [weights of `GRID`, pairs]."""
+    return np.array([_ranks(choices, weights)[1] <= IN_GROUPS for weights in GRID])
+
+
+def fit_order(found: NDArray[np.bool_]) -> Floats:
+    """The weights of `GRID` by which most pairs of `found_by_grid` are found."""
+    best: Floats = GRID[np.argmax(found.mean(1))]
     return best
 
 

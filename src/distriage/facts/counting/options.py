@@ -75,8 +75,6 @@ _DEEPSPEED_GPUS = regex(r"deepspeed\s[^\n]{0,80}?--num_gpus[= ](?P<v>\d{1,3})\b"
 
 _DEVICE_LIST_STARTS = ("visible_devices", "gpus=", "gpus =", "--gpu", "--device", "device_ids", "--include")
 ONE_VISIBLE = regex(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\d])")
-
-
 # A degree of 1, or the number of a single device
 _ONE_STARTS = ("tensor", "-tp", "gpus=[", "gpus = [")
 _ONE = regex(r"(?:tensor[_-]parallel[_-]size|-tp(?:-size)?)[\"']?[ =:]{1,3}1\b|gpus\s?=\s?\[\d\]")
