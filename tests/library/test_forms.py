@@ -108,6 +108,17 @@ def test_no_failure_to_read_forms_stops_a_look(github: GitHub, client: Client, f
     assert form_lines(client, "owner/repo") is None
 
 
+@pytest.mark.parametrize(("fault", "is_asked_again"), [(faults.status(500), True), (faults.status(403), False)])
+def test_a_passing_failure_is_not_kept(
+    github: GitHub, client: Client, fault: faults.Fault, is_asked_again: bool
+) -> None:
+    github.files[f"owner/repo/{FOLDER}/bug.yml"] = FORM
+    github.troubles.append(Trouble("GET .*/ISSUE_TEMPLATE", fault, times=99))
+    assert form_lines(client, "owner/repo") is None
+    github.troubles.clear()
+    assert (form_lines(client, "owner/repo") is not None) == is_asked_again
+
+
 def test_past_issues_are_kept_with_the_forms_of_their_time(github: GitHub, client: Client, tmp_path: Path) -> None:
     github.files[f"owner/repo/{FOLDER}/question.md"] = TEMPLATE
     github.open("owner/repo#1", "Odd", "Tell us all of it.\nIt hangs.")

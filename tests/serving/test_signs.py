@@ -139,6 +139,15 @@ def test_releases_that_github_refuses_are_not_asked_for_again_that_day(
     assert len(kept_releases(client, "owner/repo")) == 3 and asked(github) == 2
 
 
+def test_releases_that_github_could_not_give_are_asked_for_again(github: GitHub) -> None:
+    with_releases(github)
+    client = Client(github.token, github.url, max_wait_s=0.0)
+    github.troubles.append(Trouble("GET .*/releases", faults.status(500), times=99))
+    assert kept_releases(client, "owner/repo") == ()
+    github.troubles.clear()
+    assert len(kept_releases(client, "owner/repo")) == 3
+
+
 def test_the_action_sets_labels_of_signs_and_says_them(double: GitHub, runner: Path, act: Act) -> None:
     with_releases(double)
     double.open("owner/repo#1", "It hangs", BODY)

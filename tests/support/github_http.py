@@ -49,6 +49,10 @@ class Request:
         return self.headers["authorization"].removeprefix("Bearer ") if "authorization" in self.headers else None
 
 
+# Never taken twice in a process: the product keeps what a repository at an address has, such as its forms.
+_PORTS: set[int] = set()
+
+
 class LocalServer:
     """Serves on a local port, several connections at a time, one request at a time.
 
@@ -64,12 +68,20 @@ class LocalServer:
         self._reply, self._trouble = reply, trouble
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = self._listening()
         self._server.daemon_threads = True
         self.connections = 0
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._thread.start()
+
+    def _listening(self) -> ThreadingHTTPServer:
+        while True:
+            server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+            if server.server_port not in _PORTS:
+                _PORTS.add(server.server_port)
+                return server
+            server.server_close()
 
     def close(self) -> None:
         """Stop listening, and end the connections that a client keeps."""

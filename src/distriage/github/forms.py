@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import yaml
 
-from distriage.base.errors import GitHubError, NotFoundError
+from distriage.base.errors import GitHubError, NotFoundError, RefusedError
 from distriage.base.texts import decoded, regex
 from distriage.base.types import FormLines
 from distriage.github.client import Client
@@ -31,16 +31,19 @@ _kept: Final = Kept[tuple[str, str], FormLines](1000, KEPT_S)
 def form_lines(client: Client, repository: str) -> FormLines | None:
     """The lines of a repository's forms, else of its owner's repository `.github`; None: neither has any.
 
-    Kept for `KEPT_S` in this process. Never raises where GitHub or a file fails: a report can be read without forms.
+    Kept for `KEPT_S` in this process, as is a refusal. Never raises where GitHub or a file fails: a report can be read
+    without forms, or by the last known ones.
     """
     key = (client.api, repository.casefold())
     lines = _kept.get(key)
     if lines is None:
         try:
             lines = _read(client, repository)
-        except GitHubError:
+            _kept.put(key, lines)
+        except GitHubError as error:
             lines = _kept.get(key, stale=True) or _NO_FORMS
-        _kept.put(key, lines)
+            if isinstance(error, RefusedError):  # else it is asked again at the next look
+                _kept.put(key, lines)
     return None if lines == _NO_FORMS else lines
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from distriage.base.errors import GitHubError, RateLimitError
+from distriage.base.errors import GitHubError, RateLimitError, RefusedError
 from distriage.base.times import epoch_s
 from distriage.base.validation import Strict
 from distriage.github.kept import Kept
@@ -47,7 +47,9 @@ def _published(listed: list[Any]) -> Iterator[Release]:
 
 
 def kept_releases(client: Client, repository: str) -> Sequence[Release]:
-    """The releases, kept for `KEPT_S` in this process; the last known ones, or none, where GitHub fails.
+    """The releases; the last known ones, or none, where GitHub fails.
+
+    They are kept for `KEPT_S` in this process, as is a refusal; a failure that may pass is not.
 
     Raises:
         RateLimitError: the limit is reached; asked again next time.
@@ -57,9 +59,11 @@ def kept_releases(client: Client, repository: str) -> Sequence[Release]:
     if found is None:
         try:
             found = read_releases(client, repository)
+            _kept.put(key, found)
         except RateLimitError:
             raise
-        except GitHubError:
+        except GitHubError as error:
             found = _kept.get(key, stale=True) or ()
-        _kept.put(key, found)
+            if isinstance(error, RefusedError):  # else they are asked for again at the next look
+                _kept.put(key, found)
     return found

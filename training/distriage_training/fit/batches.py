@@ -52,8 +52,7 @@ class BucketSampler(Sampler[int]):
         """The random draws for one report in this epoch.
 
         They depend on seed, epoch and report alone: batches are fetched ahead of the steps, so PyTorch's random state
-        in a
-        checkpoint is not that of the next batch.
+        in a checkpoint is not that of the next batch.
         """
         return np.random.default_rng((self.seed, self.epoch, row))
 
