@@ -35,6 +35,7 @@ _WAS_RUN = regex(
     r"\b(?:i|we) (?:\w{2,10} )?(?:run|ran|running|use|used|using|tried|try|launch(?:ed)?|train(?:ed)?|start(?:ed)?)\b"
     r"|\b(?:hangs?|hung|stuck|crash(?:es|ed)?|fail(?:s|ed|ure)?|errors?(?! in\b))\b"
 )
+_NO_GPU_NEEDED = regex(r"(?<![\w-])(?:tpus?|npus?|hpus?|neuron ?cores?)(?![\w-])")
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 
 
@@ -123,12 +124,12 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     model = None if is_example else gpu_model(stated, named_gpus)
     found: dict[str, tuple[str | int, Source]] = {}
     absent = absent_things(stated.words)
-    if model or versions["cuda"]:  # "GPU model: N/A" answers nothing then
+    if model or versions["cuda"] or _NO_GPU_NEEDED.search(own.words):  # "GPU model: N/A" answers nothing then
         absent -= {"gpu_model", "gpu_count"}
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
     nodes = None if is_example else count_nodes(started)
-    counted = {} if is_example else _counted(started, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
+    counted = {} if is_example else _counted(started, output, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
     if on_cpu:
         versions = {fact: named for fact, named in versions.items() if fact not in _OF_DEVICES}
         found |= {fact: count for fact, count in counted.items() if count[0] == 0}
@@ -138,7 +139,8 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         found |= counted
     found |= _placed("nodes", nodes, started)
     for fact, (count, place) in printed_counts(output).items():
-        if fact == "nodes" or not on_cpu:
+        is_part = fact == "gpu_count" and nodes is not None and count < nodes[0]  # one process's, of several nodes
+        if fact == "nodes" or not (on_cpu or is_part):
             found.setdefault(fact, (count, output.source(place)))
     found |= _placed("os", system_of(stated), stated) or _placed("os", windows_of_paths(output), output)
     found |= _placed("launcher", launcher_of(own), own) or _placed("launcher", launcher_of(output), output)
@@ -227,7 +229,7 @@ def _versions_of_others(product: str | None, own: Passage, stated: Passage) -> d
 
 
 def _counted(
-    text: Passage, nodes: tuple[int, int] | None, *, names_gpu: bool, on_gpus: bool | None
+    text: Passage, output: Passage, nodes: tuple[int, int] | None, *, names_gpu: bool, on_gpus: bool | None
 ) -> dict[str, tuple[int, Source]]:
     """`gpu_count` and `gpus_per_node`."""
     total, per_node, asked, is_unknown, is_part = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
@@ -251,7 +253,12 @@ def _counted(
     if listed and not (listed[0] == 1 and JOB_OF_SEVERAL.search(text.words)):  # a job may use only some of them
         source = text.source(listed[1])
         counts.setdefault("gpus_per_node", (listed[0], source))
-        if not total and not per_node and not several and (listed[0] == 1 or not asks_for_one(text.words)):
+        if (
+            not total
+            and not per_node
+            and not several
+            and (listed[0] == 1 or not asks_for_one(text.words, output.words))
+        ):
             counts["gpu_count"] = (listed[0] * times, source)
     return counts
 

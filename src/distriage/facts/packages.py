@@ -43,6 +43,7 @@ _PYTHON_OF_PATH = regex(  # lib/python3.10/site-packages/, bin/python3.10, Pytho
 )
 # 2.29.2-1+cuda12.9 of a package, /usr/local/cuda-12.4 of a path
 _CUDA_OF_SUFFIX = regex(r"(?:\+cuda|/cuda[-/]|[_-]cuda[_-])(?P<v>\d\d?\.\d)(?!\d)", re.I)
+_COLON = r"[ \t]{0,20}:"  # vLLM's listing sets them in a column
 _SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|release |{BLANKS}|{IS}){{0,12}}"
 _CUDA_TEXT = (
     rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit"
@@ -66,7 +67,7 @@ _CUDA_SERIES = regex(
 )
 # Words that tell the toolkit, which builds, from the runtime that torch brings with it.
 _TOOLKIT = regex(
-    r"(?:cuda compilation tools, release |installed cuda version |cuda runtime version: "
+    rf"(?:cuda compilation tools, release |installed cuda version |cuda runtime version{_COLON} "
     rf"|cuda\s?toolkit(?: version)?{_SHORT_GAP}"
     rf"|nvcc(?: version|: release)?(?:{_SHORT_GAP}|\s?\.{{3,}}\s)|(?:system|local) cuda(?: version)?{_SHORT_GAP}"
     rf"|cuda(?: version)?{_SHORT_GAP}(?=[\d.]{{3,8}} ?\(?(?:nvcc|toolkit)\b)){VERSION}",
@@ -74,9 +75,9 @@ _TOOLKIT = regex(
 )
 _TOOLKIT_STARTS = ("cuda", "installed cuda", "nvcc", "system cuda", "local cuda")
 _CUDA_OF_SMI = regex(rf"driver version: [\d.]{{5,12}}\s{{1,9}}\|?\s{{0,4}}cuda version: {VERSION}", re.I)
-_NO_CUDA = "cuda runtime version: no cuda"  # from a torch built with CUDA on a machine without it
-_CUDA_OF_TORCH = regex(rf"cuda used to build pytorch:{BLANKS}{VERSION}", re.I)
-_ROCM_OF_TORCH = regex(rf"rocm used to build pytorch:{BLANKS}{VERSION}", re.I)
+_NO_CUDA = regex(rf"cuda runtime version{_COLON} no cuda")  # from a torch built with CUDA on a machine without it
+_CUDA_OF_TORCH = regex(rf"cuda used to build pytorch{_COLON}{BLANKS}{VERSION}", re.I)
+_ROCM_OF_TORCH = regex(rf"rocm used to build pytorch{_COLON}{BLANKS}{VERSION}", re.I)
 # Below `CUDA:` Lightning lists the cards, whether they are there, and the version.
 _CUDA_LISTING = regex(rf"cuda:[^\S\n]*\n(?:[^\n]{{0,80}}\n){{1,40}}?[\s*-]{{0,24}}version:{BLANKS}{VERSION}", re.I)
 _ROCM = regex(rf"(?:ROCM used to build PyTorch|{NAME_BEFORE}(?<!\+)rocm(?: version)?){_SHORT_GAP}{VERSION}", re.I)
@@ -153,7 +154,11 @@ def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = 
 
 def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions]) -> tuple[Versions, Versions]:
     words = passage.words
-    if any("+rocm" in version for version in torch.in_use) or _NO_CUDA in words or at(_ROCM_OF_TORCH, "rocm used"):
+    if (
+        any("+rocm" in version for version in torch.in_use)
+        or first_at(_NO_CUDA, words, places(("cuda runtime",), words))
+        or at(_ROCM_OF_TORCH, "rocm used")
+    ):
         return NO_VERSIONS, NO_VERSIONS
     tags = {tag: source for version, source in torch.in_use.items() if (tag := _WHEEL_TAG.search(version))}
     if not tags and "cu" not in words and "nvcc" not in words:

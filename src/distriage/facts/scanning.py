@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -78,7 +78,7 @@ def most(counts: Counts, limit: int) -> tuple[int, int] | None:
     return max([count for count in counts if 0 < count[0] <= limit], key=itemgetter(0), default=None)
 
 
-_COMMENTED = regex(r"#+ ?(?:[\w.-]{1,40}==\d|pip3? install |conda install )")
+_COMMENTED = regex(r"\s{0,40}(?:#{1,4} ?){1,3}(?:- )?(?:[\w.-]{1,40}==\d|pip3? install |conda install )")
 # Another person's words, or an entry of a list: "> GPU: 2x A100", "> torch 2.4.0"
 _QUOTE = regex(r">(?!>|=)")
 _ENTRY = regex(
@@ -172,7 +172,7 @@ def _stating(line: str) -> str:
     """A line as it is read: a table's row with a mark at its end, since a head's cell must not label the next row; a
     requirement that is commented out as nothing.
     """
-    if line[:1] == "#" and _COMMENTED.match(line):
+    if "#" in line[:40] and _COMMENTED.match(line):
         return ""
     return f"{line};" if line[:1] == "|" and line.endswith("|") else line
 
@@ -265,10 +265,13 @@ def _lists(log: Segment) -> bool:
 
 
 def own_lists(segments: Segments) -> Passage:
-    """The listings that the reporter wrote."""
-    return passage(Segments(segments.title, tuple(filter(_is_own, segments.of(Kind.LISTING)))), Kind.LISTING)
+    """The listings that the reporter wrote. A tool's often has several parts, one behind the other."""
+    runs = (list(run) for kind, run in groupby(segments.all, lambda one: one.kind) if kind is Kind.LISTING)
+    own = tuple(part for run in runs if _is_own(run) for part in run)
+    return passage(Segments(segments.title, own), Kind.LISTING)
 
 
-def _is_own(listing: Segment) -> bool:
+def _is_own(listing: Sequence[Segment]) -> bool:
     """Whether the reporter wrote a listing: "vLLM 0.8.5"; a tool writes more, and otherwise."""
-    return len(listing.lines) <= _MOST_OWN and not any_of(_TOOLS_SIGNS, folded(listing.text))
+    lines = sum(len(part.lines) for part in listing)
+    return lines <= _MOST_OWN and not any(any_of(_TOOLS_SIGNS, folded(part.text)) for part in listing)

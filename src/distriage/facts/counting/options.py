@@ -79,6 +79,15 @@ ONE_VISIBLE = regex(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\
 _ONE_STARTS = ("tensor", "-tp", "gpus=[", "gpus = [")
 _ONE = regex(r"(?:tensor[_-]parallel[_-]size|-tp(?:-size)?)[\"']?[ =:]{1,3}1\b|gpus\s?=\s?\[\d\]")
 
+_SERVER_STARTS = ("sglang.launch_server", "vllm serve", "vllm.entrypoints", "llm(")
+_SERVER = regex(r"sglang\.launch_server\b|vllm serve\b|vllm\.entrypoints\b|(?<!\w)llm\(")
+# Any sign of several; the log of a server names each degree, if only 1
+_SEVERAL = regex(
+    r"(?:tensor|pipeline|data|expert)[ _-]parallel(?![\w-]{0,10}[\"']?[ =:]{1,3}(?:1\b|none|false))"
+    r"|(?<![a-z])(?:tp|dp)(?:[ _-]?size)?[ =:]{0,3}[2-9]|nnodes|world_size|gpus|num_processes|engine_?args|--config"
+    r"|\*\*"
+)
+
 
 class AskedGpus(NamedTuple):
     """The counts that options ask for, each with its place.
@@ -140,9 +149,19 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
     return AskedGpus(per_node, total, largest)
 
 
-def asks_for_one(words: str) -> bool:
-    """Whether an option of a folded text takes one GPU, however many are listed."""
-    return "-dp" not in words and first_at(_ONE, words, places(_ONE_STARTS, words)) is not None
+def asks_for_one(words: str, printed: str) -> bool:
+    """Whether a command or call takes one GPU, however many are listed: by an option, or as a server does that is
+    started without a degree.
+
+    Args:
+        words, printed: A folded text, and the output of tools.
+    """
+    if "-dp" in words:
+        return False
+    return first_at(_ONE, words, places(_ONE_STARTS, words)) is not None or (
+        first_at(_SERVER, words, places(_SERVER_STARTS, words)) is not None
+        and not (_SEVERAL.search(words) or _SEVERAL.search(printed))
+    )
 
 
 def _grids(words: str) -> Counts:

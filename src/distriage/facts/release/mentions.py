@@ -54,7 +54,7 @@ _SIGN = regex(
 )
 _V = regex(r"(?<![^\W_])v\.?\s?[`'\"*]{0,2}\Z")
 _END = regex(r"[.;!?]\s")  # of a sentence
-# Directly before a branch or commit that is not in use: "fixed on main", "a PR against main", "reverting commit". But
+# Directly before a branch or commit that is not in use: "fixed on main", "a PR against main", "caused by commit". But
 # it is in use in "worked before the move to main", "no error message on main", "works partly on main".
 _UNDENIED = r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)(?<!not\syet\s)\b"
 _NO_TURN = r"(?!(?:before|until|till|since|when|after|but|then|only|part\w*|messages?|logs?|at(?!\sall))\b)"
@@ -63,7 +63,8 @@ _NOT_IN_USE = regex(
     rf"(?:(?:(?:{_UNDENIED}(?:fixed|solved|resolved|works|worked|fine)|\bno\s(?:problem|issue|error)s?){_TWO_WORDS}(?:on|in|with|at)"
     rf"|{_UNDENIED}(?:merged|landed){_TWO_WORDS}(?:on|in|at|to|into)"
     rf"|\b(?:prs?|pull\srequest|patch){_TWO_WORDS}(?:on|in|with|at|into|against))\s(?:the\s)?(?:latest\s|current\s)?"
-    r"|\b(?:see|revert|reverts|reverting|reverted)\s(?:the\s|this\s)?(?:commit\s)?)[`'\"*(\[]{0,3}\Z",
+    r"|\b(?:see|revert|reverts|reverting|reverted|introduced\s(?:in|by|with)|caused\sby|bisected\sto)"
+    r"\s(?:the\s|this\s)?(?:commit\s)?)[`'\"*(\[]{0,3}\Z",
     re.I,
 )
 _DOES = regex(r"\sdoes(?:[.,;\n]|\Z)")
