@@ -35,7 +35,10 @@ _WAS_RUN = regex(
     r"\b(?:i|we) (?:\w{2,10} )?(?:run|ran|running|use|used|using|tried|try|launch(?:ed)?|train(?:ed)?|start(?:ed)?)\b"
     r"|\b(?:hangs?|hung|stuck|crash(?:es|ed)?|fail(?:s|ed|ure)?|errors?(?! in\b))\b"
 )
-_NO_GPU_NEEDED = regex(r"(?<![\w-])(?:tpus?|npus?|hpus?|neuron ?cores?)(?![\w-])")
+# "TPU available: False", "using: 0 TPU cores" and "it works on TPU" name none in use.
+_OTHER_DEVICE = regex(
+    r"(?<![\w-])(?<!0 )(?<!works on )(?<!pytorch )(?:tpus?|[nhx]pus?|ascend|hccl|oneccl|gaudi|neuron ?cores?)(?![\w-]|\?| available)"
+)
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 
 
@@ -124,9 +127,10 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     model = None if is_example else gpu_model(stated, named_gpus)
     found: dict[str, tuple[str | int, Source]] = {}
     absent = absent_things(stated.words)
-    if model or versions["cuda"] or _NO_GPU_NEEDED.search(own.words):  # "GPU model: N/A" answers nothing then
+    if model or versions["cuda"] or _OTHER_DEVICE.search(own.words):  # "GPU model: N/A" answers nothing then
         absent -= {"gpu_model", "gpu_count"}
-    on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
+    on_other = _OTHER_DEVICE.search(stated.words) is not None
+    on_cpu = not (model or on_other) and _is_on_cpu(own, stated, output, versions["torch"])
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
     nodes = None if is_example else count_nodes(started)
     counted = {} if is_example else _counted(started, output, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)

@@ -78,7 +78,7 @@ def most(counts: Counts, limit: int) -> tuple[int, int] | None:
     return max([count for count in counts if 0 < count[0] <= limit], key=itemgetter(0), default=None)
 
 
-_COMMENTED = regex(r"\s{0,40}(?:#{1,4} ?){1,3}(?:- )?(?:[\w.-]{1,40}==\d|pip3? install |conda install )")
+_COMMENTED = regex(r"(?:#+ ?|\s{0,40}(?:#{1,4} ?){1,3}- )(?:[\w.-]{1,40}==\d|pip3? install |conda install )")
 # Another person's words, or an entry of a list: "> GPU: 2x A100", "> torch 2.4.0"
 _QUOTE = regex(r">(?!>|=)")
 _ENTRY = regex(

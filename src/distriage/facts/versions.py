@@ -54,7 +54,8 @@ _WORKS_BEHIND = regex(
 )
 # Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".
 _WORKS_BEFORE = regex(
-    r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|(?:is|was)\sworking|fine|ok|as\s(?:they|it)\sdo(?:es)?|does(?:n.t|\snot)\s(?:occur|happen|appear|exist)"
+    r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|(?:is|was)\sworking|fine|ok|as\s(?:they|it)\sdo(?:es)?|does(?:n.t|\snot)\s(?:occur|happen)"
+    r"|(?:issue|problem|bug|error|crash|hang|it|this|that)\s(?:does|did)(?:n.t|\snot)\s(?:appear|exist|happen|occur)"
     r"|not\sreproduc(?:ed|ible)"
     r"|no\s(?:problems?|errors?|issues?))\s(?:fine\s|well\s|correctly\s)?(?:with|on|in|under|up\sto)\s(?:the\s)?\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z",
     re.I,

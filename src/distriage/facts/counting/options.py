@@ -80,12 +80,19 @@ _ONE_STARTS = ("tensor", "-tp", "gpus=[", "gpus = [")
 _ONE = regex(r"(?:tensor[_-]parallel[_-]size|-tp(?:-size)?)[\"']?[ =:]{1,3}1\b|gpus\s?=\s?\[\d\]")
 
 _SERVER_STARTS = ("sglang.launch_server", "vllm serve", "vllm.entrypoints", "llm(")
-_SERVER = regex(r"sglang\.launch_server\b|vllm serve\b|vllm\.entrypoints\b|(?<!\w)llm\(")
-# Any sign of several; the log of a server names each degree, if only 1
+_SERVER = regex(
+    r"sglang\.launch_server\b|vllm serve\b|vllm\.entrypoints\b|(?:(?<==)|(?<==\s))llm\("
+    r"|(?<!\w)llm\((?:\s{0,9}model\b|[\"'])"
+)
+# Signs of several processes, in words and logs, which name each degree, if only 1
 _SEVERAL = regex(
     r"(?:tensor|pipeline|data|expert)[ _-]parallel(?![\w-]{0,10}[\"']?[ =:]{1,3}(?:1\b|none|false))"
-    r"|(?<![a-z])(?:tp|dp)(?:[ _-]?size)?[ =:]{0,3}[2-9]|nnodes|world_size|gpus|num_processes|engine_?args|--config"
-    r"|\*\*"
+    r"|(?<![a-z])[tdpe]p(?:[ _-]?(?:size|degree|rank))?[\"']?(?:[ =:]{0,3}|\sof\s)(?![01]\b)\d|\d[ -]way"
+    r"|(?:nnodes|world[ _]size)(?![\"']?[ =:]{1,3}1\b)|rank[ =][1-9]|multi(?:ple)?[- ]?gpu|多卡"
+)
+# Words that leave it open: a value from elsewhere, another launcher, each of several
+_OPEN = regex(
+    r"gpus|num_processes|\beach\b|--config|\$[a-z{]|[(,]\s?\*\*\w|engine_?args|accelerate launch|torchrun|mpirun|srun"
 )
 
 
@@ -160,7 +167,7 @@ def asks_for_one(words: str, printed: str) -> bool:
         return False
     return first_at(_ONE, words, places(_ONE_STARTS, words)) is not None or (
         first_at(_SERVER, words, places(_SERVER_STARTS, words)) is not None
-        and not (_SEVERAL.search(words) or _SEVERAL.search(printed))
+        and not (_SEVERAL.search(words) or _OPEN.search(words) or _SEVERAL.search(printed))
     )
 
 

@@ -54,7 +54,7 @@ _SIGN = regex(
 )
 _V = regex(r"(?<![^\W_])v\.?\s?[`'\"*]{0,2}\Z")
 _END = regex(r"[.;!?]\s")  # of a sentence
-# Directly before a branch or commit that is not in use: "fixed on main", "a PR against main", "caused by commit". But
+# Directly before a branch or commit that is not in use: "fixed on main", "a PR against main", "reverting commit". But
 # it is in use in "worked before the move to main", "no error message on main", "works partly on main".
 _UNDENIED = r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)(?<!not\syet\s)\b"
 _NO_TURN = r"(?!(?:before|until|till|since|when|after|but|then|only|part\w*|messages?|logs?|at(?!\sall))\b)"
@@ -63,12 +63,17 @@ _NOT_IN_USE = regex(
     rf"(?:(?:(?:{_UNDENIED}(?:fixed|solved|resolved|works|worked|fine)|\bno\s(?:problem|issue|error)s?){_TWO_WORDS}(?:on|in|with|at)"
     rf"|{_UNDENIED}(?:merged|landed){_TWO_WORDS}(?:on|in|at|to|into)"
     rf"|\b(?:prs?|pull\srequest|patch){_TWO_WORDS}(?:on|in|with|at|into|against))\s(?:the\s)?(?:latest\s|current\s)?"
-    r"|\b(?:see|revert|reverts|reverting|reverted|introduced\s(?:in|by|with)|caused\sby|bisected\sto)"
-    r"\s(?:the\s|this\s)?(?:commit\s)?)[`'\"*(\[]{0,3}\Z",
+    r"|\b(?:see|revert|reverts|reverting|reverted)\s(?:the\s|this\s)?(?:commit\s)?)[`'\"*(\[]{0,3}\Z",
     re.I,
 )
 _DOES = regex(r"\sdoes(?:[.,;\n]|\Z)")
 _NOT_IN_USE_CHARS: Final = 60  # at most
+_TO_BLAME = regex(
+    r"\b(?:introduced\s(?:in|by|with)|caused\sby|bisected\sto|regression\sfrom)\s(?:the\s|this\s)?(?:commit\s)?[`'\"*(\[]{0,3}"
+    r"(?:https?://\S{1,80}/commits?/)?\Z",
+    re.I,
+)
+_TO_BLAME_CHARS: Final = 140  # at most
 WORKS: Final = "said to work"
 FAILS: Final = "said to fail"
 _QUOTES: Final = " \t`'\"*v|."
@@ -132,9 +137,7 @@ def mentions(stated: Passage, output: Passage, names: Names) -> list[Mention]:
             measured = dict.fromkeys((*one.measures, *_around(passage, one, names)), 1.0)
             if passage is output and "after version" not in measured:
                 continue
-            if one.of is not Of.NUMBER and _NOT_IN_USE.search(
-                passage.words, max(0, one.begin - _NOT_IN_USE_CHARS), one.begin
-            ):
+            if one.of is not Of.NUMBER and _is_not_in_use(passage.words, one):
                 continue
             mention = found.setdefault(one.value.lower(), Mention(one.of, one.value, passage.source(one.begin)))
             mention.times += 1
@@ -150,6 +153,14 @@ def mentions(stated: Passage, output: Passage, names: Names) -> list[Mention]:
             "times": math.log1p(mention.times - 1),
         }
     return list(found.values())
+
+
+def _is_not_in_use(words: str, one: Place) -> bool:
+    """Whether a branch or commit is where it works, is to be changed, or where a fault began."""
+    if _NOT_IN_USE.search(words, max(0, one.begin - _NOT_IN_USE_CHARS), one.begin):
+        return True
+    begin = max(0, one.begin - _TO_BLAME_CHARS)
+    return one.of is Of.COMMIT and _TO_BLAME.search(words, begin, one.begin) is not None
 
 
 def _lines_with_versions(words: str) -> list[tuple[int, int]]:
