@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# vLLM's collect_env sets PyTorch's labels in columns: whoever looks for "CUDA runtime version: " finds none.
+# vLLM's collect_env sets PyTorch's labels in columns: whoever looks for "Python version: " finds none.
 #
 # Guess: vLLM's listing, which its issue form asks for, has the lines of PyTorch's, from which it was made, and more.
 # Seen on 2026-11-30 with vLLM 0.33.0 and PyTorch 2.13.0 (CPU): blanks stand before each colon
-# ("Python version               : 3.11.2"), so that not one label of PyTorch's listing is found with its colon; without
-# a GPU the part on CUDA is missing, where PyTorch says "Is CUDA available: False".
+# ("Python version               : 3.11.2"), so that none of these labels of PyTorch's listing is found with its colon;
+# without a GPU the part on CUDA is missing, where PyTorch says "Is CUDA available: False".
 # Who meets it: whoever reads versions from vLLM's issues with the patterns of PyTorch's
 set -euo pipefail
 work=$(mktemp -d)

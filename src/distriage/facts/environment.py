@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from distriage.base.texts import regex
-from distriage.facts.counting.counts import JOB_OF_SEVERAL, count_gpus, counts_gpus, speaks_of_several_nodes
+from distriage.facts.counting.counts import count_gpus, counts_gpus, speaks_of_several_nodes
 from distriage.facts.counting.nodes import are_on_a_machine, count_nodes, is_each, printed_counts
-from distriage.facts.counting.options import asks_for_one
+from distriage.facts.counting.options import JOB_OF_SEVERAL, asks_for_one
 from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
@@ -22,7 +22,7 @@ from distriage.facts.projects import PYTORCH, Tracker, projects
 from distriage.facts.regressions import worked_before
 from distriage.facts.release.likeliest import likeliest_version
 from distriage.facts.scanning import Passage, Source, any_of, own_lists, passages, with_commands
-from distriage.facts.spoken import absent_things, names_cpu_only
+from distriage.facts.spoken import absent_things, names_cpu_only, names_other_device
 from distriage.facts.systems import launcher_of, system_of, windows_of_paths
 from distriage.facts.versions import Comparison, Versions, moved_in, of_title, releases
 from distriage.segments import Segments, split
@@ -34,10 +34,6 @@ _DOCUMENT = regex(r"\[docs?\]|\breadme\b", re.I)  # names an example's
 _WAS_RUN = regex(
     r"\b(?:i|we) (?:\w{2,10} )?(?:run|ran|running|use|used|using|tried|try|launch(?:ed)?|train(?:ed)?|start(?:ed)?)\b"
     r"|\b(?:hangs?|hung|stuck|crash(?:es|ed)?|fail(?:s|ed|ure)?|errors?(?! in\b))\b"
-)
-# "TPU available: False", "using: 0 TPU cores" and "it works on TPU" name none in use.
-_OTHER_DEVICE = regex(
-    r"(?<![\w-])(?<!0 )(?<!works on )(?<!pytorch )(?:tpus?|[nhx]pus?|ascend|hccl|oneccl|gaudi|neuron ?cores?)(?![\w-]|\?| available)"
 )
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 
@@ -127,10 +123,11 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     model = None if is_example else gpu_model(stated, named_gpus)
     found: dict[str, tuple[str | int, Source]] = {}
     absent = absent_things(stated.words)
-    if model or versions["cuda"] or _OTHER_DEVICE.search(own.words):  # "GPU model: N/A" answers nothing then
-        absent -= {"gpu_model", "gpu_count"}
-    on_other = _OTHER_DEVICE.search(stated.words) is not None
-    on_cpu = not (model or on_other) and _is_on_cpu(own, stated, output, versions["torch"])
+    if absent and (model or versions["cuda"] or names_other_device(own.words)):
+        absent -= {"gpu_model", "gpu_count"}  # "GPU model: N/A" answers nothing then
+    on_cpu = (
+        model is None and _is_on_cpu(own, stated, output, versions["torch"]) and not names_other_device(stated.words)
+    )
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
     nodes = None if is_example else count_nodes(started)
     counted = {} if is_example else _counted(started, output, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)

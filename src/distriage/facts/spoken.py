@@ -104,6 +104,14 @@ _NO_DEVICE = (
         r"|use_cuda=(?:0|off)|(?<!\w)ddp_cpu(?!\w)"
     ),
 )
+# "TPU available: False", "using: 0 TPU cores" and "it works on TPU" name none in use.
+_OTHER_DEVICE = (
+    ("tpu", "npu", "hpu", "xpu", "ascend", "hccl", "oneccl", "gaudi", "neuron"),
+    regex(
+        r"(?<![\w-])(?<!0 )(?<!works on )(?<!pytorch )"
+        r"(?:[tnhx]pus?|ascend|hccl|oneccl|gaudi|neuron ?cores?)(?![\w-]|\?| available)"
+    ),
+)
 # Words for an absent thing in a form: "NCCL version: N/A", "GPU models and configuration: No CUDA"; a dash may be no
 # answer. For torch's build "N/A" means that it could not be imported.
 _ABSENT = regex(
@@ -150,6 +158,11 @@ def names_cpu_only(own: str, words: str) -> bool:
 def says_no_device(words: str) -> bool:
     """Whether a folded text denies a GPU."""
     return _stands(*_NO_DEVICE, words)
+
+
+def names_other_device(words: str) -> bool:
+    """Whether a folded text speaks of accelerators without CUDA, such as TPUs, that may be in use."""
+    return _stands(*_OTHER_DEVICE, words)
 
 
 def _stands(starts: tuple[str, ...], pattern: re.Pattern[str] | None, text: str) -> bool:

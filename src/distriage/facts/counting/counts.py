@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from distriage.base.texts import regex
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
-from distriage.facts.counting.options import MPI_LAUNCHERS, NO_GPUS, ONE_VISIBLE, OPTIONS, asked_gpus
+from distriage.facts.counting.options import JOB_OF_SEVERAL, MPI_LAUNCHERS, NO_GPUS, ONE_VISIBLE, OPTIONS, asked_gpus
 from distriage.facts.counting.success import fails_behind, is_fine
 from distriage.facts.demands import is_demanded, is_no_count
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
@@ -116,7 +116,6 @@ _SINGLE_GPU = regex(
     r"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
     rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
 )
-JOB_OF_SEVERAL = regex(r"multi(?:[- ]?|ple )gpu|more than one gpu|several (?:gpu|card)s")
 _SEVERAL_SAID = regex(rf"(?<![\w-])gpus\b(?!\s?[=:])|{JOB_OF_SEVERAL.pattern}")
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (

@@ -79,6 +79,7 @@ ONE_VISIBLE = regex(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\
 _ONE_STARTS = ("tensor", "-tp", "gpus=[", "gpus = [")
 _ONE = regex(r"(?:tensor[_-]parallel[_-]size|-tp(?:-size)?)[\"']?[ =:]{1,3}1\b|gpus\s?=\s?\[\d\]")
 
+JOB_OF_SEVERAL = regex(r"multi(?:[- ]?|ple )gpu|more than one gpu|several (?:gpu|card)s")
 _SERVER_STARTS = ("sglang.launch_server", "vllm serve", "vllm.entrypoints", "llm(")
 _SERVER = regex(
     r"sglang\.launch_server\b|vllm serve\b|vllm\.entrypoints\b|(?:(?<==)|(?<==\s))llm\("
@@ -88,10 +89,10 @@ _SERVER = regex(
 _SEVERAL = regex(
     r"(?:tensor|pipeline|data|expert)[ _-]parallel(?![\w-]{0,10}[\"']?[ =:]{1,3}(?:1\b|none|false))"
     r"|(?<![a-z])[tdpe]p(?:[ _-]?(?:size|degree|rank))?[\"']?(?:[ =:]{0,3}|\sof\s)(?![01]\b)\d|\d[ -]way"
-    r"|(?:nnodes|world[ _]size)(?![\"']?[ =:]{1,3}1\b)|rank[ =][1-9]|multi(?:ple)?[- ]?gpu|多卡"
+    rf"|(?:nnodes|world[ _]size)(?![\"']?[ =:]{{1,3}}1\b)|rank[ =][1-9]|多卡|{JOB_OF_SEVERAL.pattern}"
 )
-# Words that leave it open: a value from elsewhere, another launcher, each of several
-_OPEN = regex(
+# A value from elsewhere, another launcher, each of several: the degree is unknown
+_UNKNOWN_DEGREE = regex(
     r"gpus|num_processes|\beach\b|--config|\$[a-z{]|[(,]\s?\*\*\w|engine_?args|accelerate launch|torchrun|mpirun|srun"
 )
 
@@ -167,7 +168,7 @@ def asks_for_one(words: str, printed: str) -> bool:
         return False
     return first_at(_ONE, words, places(_ONE_STARTS, words)) is not None or (
         first_at(_SERVER, words, places(_SERVER_STARTS, words)) is not None
-        and not (_SEVERAL.search(words) or _OPEN.search(words) or _SEVERAL.search(printed))
+        and not (_SEVERAL.search(words) or _UNKNOWN_DEGREE.search(words) or _SEVERAL.search(printed))
     )
 
 
