@@ -28,6 +28,9 @@ _TORCH = regex(  # no release of torch has two digits before the first point: "t
     re.I,
 )
 _TORCH_STARTS = ("torch", "pytorch")
+_TORCH_OF_FORM = regex(  # of Horovod
+    rf"framework:(?:[^\n]{{0,60}}[ ):])?pytorch[ \t]{{0,9}}\n[ \d.*-]{{0,6}}framework version:[ \t]{{0,9}}v?{VERSION}", re.I
+)
 _WHEEL_TAG = regex(r"\+cu(\d\d)(\d)\b")
 _PYTHON = regex(
     rf"{NAME_BEFORE}(?<!requires\s)(?<!require\s)(?<!needs\s)python{NAME_AFTER}{NOTE}{GAP}(?=[23]\.){VERSION}", re.I
@@ -81,6 +84,7 @@ _ROCM_OF_TORCH = regex(rf"rocm used to build pytorch{_COLON}{BLANKS}{VERSION}", 
 # Below `CUDA:` Lightning lists the cards, whether they are there, and the version.
 _CUDA_LISTING = regex(rf"cuda:[^\S\n]*\n(?:[^\n]{{0,80}}\n){{1,40}}?[\s*-]{{0,24}}version:{BLANKS}{VERSION}", re.I)
 _ROCM = regex(rf"(?:ROCM used to build PyTorch|{NAME_BEFORE}(?<!\+)rocm(?: version)?){_SHORT_GAP}{VERSION}", re.I)
+_ROCM_INSTALLED = regex(rf"rocm version{_COLON}{BLANKS}{VERSION}", re.I)  # beside that of torch's build, by vLLM
 _ROCM_TAG = regex(r"\+rocm(?P<v>\d\d?\.\d\d?(?:\.\d\d?)?)(?!\d)|-rocm(?P<digits>\d{3})\b", re.I)
 _NCCL = regex(
     rf"{NAME_BEFORE}(?<!as\sof\s)(?:nccl|(?P<rccl>rccl)|nvidia-nccl-cu\d+)(?:[ _-]?version)?"
@@ -121,7 +125,9 @@ def python_of_paths(*passages: Passage) -> Versions:
 
 def torch_versions(passage: Passage, *, labelled: bool = False) -> Versions:
     """Every version of torch that a text names; see `versions_of_packages`."""
-    return versions_at(_TORCH, passage, places(_TORCH_STARTS, passage.words), labelled=labelled)
+    return versions_at(_TORCH, passage, places(_TORCH_STARTS, passage.words), labelled=labelled) or versions_at(
+        _TORCH_OF_FORM, passage, places(("framework:",), passage.words), labelled=labelled
+    )
 
 
 def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = False) -> dict[str, Versions]:
@@ -142,7 +148,7 @@ def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = 
         "python": at(_PYTHON, "python") or at(_PY, "py3.") or at(_PY_TAG, "py3"),
         "cuda": cuda,
         "torch_cuda": torch_cuda,
-        "rocm": at(_ROCM, "rocm") or at(_ROCM_TAG, "+rocm", "-rocm") or at(_HIP, "hip"),
+        "rocm": at(_ROCM_INSTALLED, "rocm version") or at(_ROCM, "rocm") or at(_ROCM_TAG, "+rocm", "-rocm") or at(_HIP, "hip"),
         "cann": at(_CANN, "cann"),
         "nccl": at(_VLLM_NCCL, "vllm-nccl", "vllm_nccl") or at(_NCCL, "nccl", "rccl", "nvidia-nccl"),
         # Under WSL the driver's version is another one than that of `nvidia-smi`.
@@ -165,19 +171,21 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
         return NO_VERSIONS, NO_VERSIONS
     built = Versions({f"{tag[1]}.{tag[2]}": source for tag, source in tags.items()}) or at(_CUDA_OF_TORCH, "cuda used")
     stated, toolkit = at(_CUDA, "cuda"), at(_TOOLKIT, *_TOOLKIT_STARTS)
+    of_driver = at(_CUDA_OF_SMI, "driver version").in_use
     if built:
         same = tuple(f"{version}." for version in built.in_use)
         stated = at(_CUDA_IN_LIST, "cuda") if tags else stated
         repeated = any(f"{version}.".startswith(same) for version in stated.in_use)
-        # The driver's listing states the newest possible one; other words may be about another machine.
-        of_driver = at(_CUDA_OF_SMI, "driver version").in_use
+        # Other words may be about another machine.
         named = toolkit if repeated else joined((stated, toolkit))
         others = {
             one: at for one, at in named.in_use.items() if not f"{one}.".startswith(same) and one not in of_driver
         }
         return (Versions(others), built) if others else (built, NO_VERSIONS)
-    if stated or toolkit:
-        return joined((stated, toolkit)), NO_VERSIONS
+    if named := joined((stated, toolkit)):
+        # The driver's listing states the newest possible one
+        others = {one: source for one, source in named.in_use.items() if one not in of_driver}
+        return Versions(others or named.in_use, named.working, named.all_work), NO_VERSIONS
     tagged = at(_CUDA_TAG, *(f"cu{digit}" for digit in range(1, 10)))
     if len(tagged.in_use) == 1:  # of several packages, the one in use is unknown
         return tagged, NO_VERSIONS

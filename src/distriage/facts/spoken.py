@@ -104,6 +104,8 @@ _NO_DEVICE = (
         r"|use_cuda=(?:0|off)|(?<!\w)ddp_cpu(?!\w)"
     ),
 )
+# The answer of a form, not what torch was built with
+_DEVICE_ANSWERED = regex(r"(?:\A|\n)[ \t*\d.-]{0,6}(?:cuda|nccl) version:[ \t]{0,9}v?\d")
 # "TPU available: False", "using: 0 TPU cores" and "it works on TPU" name none in use.
 _OTHER_DEVICE = (
     ("tpu", "npu", "hpu", "xpu", "ascend", "hccl", "oneccl", "gaudi", "neuron"),
@@ -152,7 +154,9 @@ def names_cpu_only(own: str, words: str) -> bool:
         own: The reporter's own words, folded.
         words: Listings included.
     """
-    return says_no_device(words) or ("gloo" in own and not _stands(*_SUBJECTS["device"], own))
+    if says_no_device(words):
+        return True
+    return "gloo" in own and not (_stands(*_SUBJECTS["device"], own) or _DEVICE_ANSWERED.search(words))
 
 
 def says_no_device(words: str) -> bool:

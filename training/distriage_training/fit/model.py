@@ -71,7 +71,6 @@ class TriageModel(nn.Module):
         rationales: The auxiliary task and its weight; only while training.
         mix: Weight of the sparse logits per axis and view [axes, views]; 0 until `calibrate.py` has fitted it on
             validation data.
-            validation data.
     """
 
     def __init__(

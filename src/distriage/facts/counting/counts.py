@@ -77,7 +77,10 @@ _SEVERAL_NODES = regex(
 )
 # For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
 _OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
-_EACH_IN_BRACKETS = regex(r"\((?P<v>[1-9]\d?) each\)")  # 16 GPUs (8 each)
+# 16 GPUs (8 each), 8 V100s to train (4 on each node)
+_EACH_IN_BRACKETS = regex(
+    r"\((?P<v>[1-9]\d?) (?:gpus? )?(?:each|(?:on each|in each|per) (?:node|machine|server|host))\)"
+)
 # Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
 _PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
 _IN_OTHER_SCRIPTS = (
@@ -119,7 +122,7 @@ _SINGLE_GPU = regex(
 _SEVERAL_SAID = regex(rf"(?<![\w-])gpus\b(?!\s?[=:])|{JOB_OF_SEVERAL.pattern}")
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
-    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", "device", "--include", "dist_t"),
+    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "-dp", "-pp", "tensor", "pipeline", "device", "--include", "dist_t"),
     *OPTIONS,
     *MPI_LAUNCHERS,
 )
@@ -171,7 +174,8 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
         if said and said[0] == 1 and not is_part and JOB_OF_SEVERAL.search(words):
             total.clear()  # one works, or only one is used
         options = asked_gpus(passage, on_gpus=on_gpus)
-        if options.most and said and options.most[0] < said[0]:
+        of_machine = most(per_node, 100)
+        if options.most and any(one and options.most[0] < one[0] for one in (said, of_machine)):
             asked = options.most
         elif options.most and not said and options.most[0] == 1:  # each of several processes may see one of its own
             is_unknown = len(set(ONE_VISIBLE.findall(words))) > 1 or _SEVERAL_SAID.search(words) is not None

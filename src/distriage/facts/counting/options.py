@@ -9,7 +9,7 @@ from typing import NamedTuple
 from distriage.base.texts import regex
 from distriage.facts.counting.numerals import number_of, numbers_at
 from distriage.facts.gpus import GPU_NUMBER
-from distriage.facts.scanning import Counts, Passage, first_at, matches_at, most, places
+from distriage.facts.scanning import Counts, Passage, any_of, first_at, matches_at, most, places
 
 COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
 # Options and fields, and a value behind them; of `--gres=gpu:a100:8` with the type between.
@@ -41,7 +41,8 @@ _GPUS_OPTION = regex(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
     rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
     r"(?![\w.:]|[,-]\d|\s?[x×*]\s?\d|\s?(?:gb|m?s|sec|min)\b)"
 )
-_GPUS_OPTION_BEFORE = regex(r"(?:\A|[^\w.])(?:n_?)?\Z")
+_GPUS_OPTION_BEFORE = regex(r"(?:\A|[^\w.]|\btrainer\.)(?:n_?)?\Z")
+_GPUS_OPTION_BEFORE_CHARS = 10  # at most
 _COUNT_BEFORE = regex(r"(?:\b\d{1,3}|\b[a-z]{3,5}) \Z")  # "7 GPUs: 256"
 NO_GPUS = regex(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
 _DEVICES = regex(r"(?<!\w)devices[\"']?\s?[=:]\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
@@ -64,7 +65,7 @@ _MPI_PROCESSES = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}}
 _MPI_PER_NODE = regex(r"npernode[ =](?P<v>\d{1,3})\b")
 # Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
 _DEGREES = regex(
-    r"(?<!target)(?<!target[-_])(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tp]p(?:-size)?)"
+    r"(?<!target)(?<!target[-_])(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tpd]p(?:-size)?)"
     r"[ =]\s?(?P<v>\d{1,4})\b"
 )
 _COMMANDS_END = regex(r"(?<!\\)\n")
@@ -101,7 +102,7 @@ class AskedGpus(NamedTuple):
     """The counts that options ask for, each with its place.
 
     Attributes:
-        most: The largest that options name, other than `gpus=` and MPI's processes.
+        most: The largest that options name, other than `gpus=1` and MPI's processes.
     """
 
     per_node: Counts
@@ -127,8 +128,8 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
     listed = matches_at(_DEVICE_LIST, words, places(_DEVICE_LIST_STARTS, words))
     lists = [(re.findall(r"\d+", match["list"]), match.start()) for match in listed]
     per_node += [(len(devices), place) for devices, place in lists]
-    # The number of an elastic job's processes changes.
-    processes = [] if "--max-np" in words else numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
+    # The number of an elastic job's processes changes; some that share a machine share its cards too.
+    processes = [] if any_of(("--max-np", "oversubscribe"), words) else numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
     times = max([number for number, _ in processes], default=1)
     total = [
         (number, place)
@@ -140,21 +141,22 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
         total.clear()  # of one side of the server
     if visible := {device for devices, _ in lists for device in devices}:
         total = [one for one in total if one[0] <= len(visible)]
+    gpus = [
+        (number_of(match), match.start())
+        for match in matches_at(_GPUS_OPTION, words, places(("gpus",), words))
+        if _GPUS_OPTION_BEFORE.search(words, max(0, match.start() - _GPUS_OPTION_BEFORE_CHARS), match.start())
+        and not (":" in match[0] and _COUNT_BEFORE.search(words, max(0, match.start() - 8), match.start()))
+    ]
     # MPI's processes each have as many as the options of one ask for.
-    largest = most([*per_node, *total], 100_000) if times == 1 else None
+    several = [one for one in gpus if one[0] > 1]  # `gpus=1` is often what works
+    largest = most([*per_node, *total, *several], 100_000) if times == 1 else None
     if processes and on_gpus:
         per_node += numbers_at(_MPI_PER_NODE, words, ("npernode",))
         total += processes
         hosts = [*matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
         slots = {int(host.rpartition(":")[2]) for match in hosts for host in match["hosts"].split(",")}
         per_node += [(slots.pop(), hosts[0].start())] if len(slots) == 1 else []
-    total += [
-        (number_of(match), match.start())
-        for match in matches_at(_GPUS_OPTION, words, places(("gpus",), words))
-        if _GPUS_OPTION_BEFORE.search(words, max(0, match.start() - 3), match.start())
-        and not (":" in match[0] and _COUNT_BEFORE.search(words, max(0, match.start() - 8), match.start()))
-    ]
-    return AskedGpus(per_node, total, largest)
+    return AskedGpus(per_node, total + gpus, largest)
 
 
 def asks_for_one(words: str, printed: str) -> bool:
@@ -173,15 +175,18 @@ def asks_for_one(words: str, printed: str) -> bool:
 
 
 def _grids(words: str) -> Counts:
-    """The product of the degrees of parallelism in each command that has several."""
+    """The product of the degrees of parallelism in each command that has others than that of tensors."""
     found: list[tuple[dict[str, int], int]] = []
     end = -1
-    for match in matches_at(_DEGREES, words, places(("tensor", "-tp", "pipeline", "-pp", "data"), words)):
+    for match in matches_at(_DEGREES, words, places(("tensor", "-tp", "pipeline", "-pp", "data", "-dp"), words)):
         if match.start() > end:
             end = behind.start() if (behind := _COMMANDS_END.search(words, match.end())) else len(words)
             found.append(({}, match.start()))
-        if match["kind"][0] != "d" or "enable-dp-attention" not in words:
-            found[-1][0][match["kind"].strip("-")[0]] = number_of(match)
+        kind = match["kind"].strip("-")[0]
+        if kind != "d" or "enable-dp-attention" not in words:
+            found[-1][0][kind] = number_of(match)
     return [
-        (prod(degrees.values()), place) for degrees, place in found if len(degrees) > 1 and max(degrees.values()) > 1
+        (prod(degrees.values()), place)
+        for degrees, place in found
+        if degrees.keys() - {"t"} and max(degrees.values()) > 1
     ]
