@@ -41,6 +41,7 @@ _PYTHON_OF_PATH = regex(  # lib/python3.10/site-packages/, bin/python3.10, Pytho
     r"python(?:(?P<v>[23]\.\d{1,2})(?:/(?:site-packages|dist-packages|lib-dynload|[a-z_]{2,30}(?:/|\.py))"
     r"|(?:(?<=bin/python\d\.\d)|(?<=bin/python\d\.\d\d))(?!\w))"
     r"|(?P<major>[23])(?P<minor>\d{1,2})\\(?:(?:lib\\)?site-packages|lib\\[a-z_]{2,30}(?:\\|\.py)))"
+    r"|py(?P<egg>3\.\d{1,2})(?=-linux|-win|-macosx|\.egg)"
     r"|cp(?:ython-)?3(?P<tag>\d{1,2})-(?=cp3|x86_64|aarch64|win|linux|darwin)",
     re.I,
 )
@@ -114,10 +115,10 @@ def python_of_paths(*passages: Passage) -> Versions:
     for passage in passages:
         matches = [
             found
-            for place in places(("python2", "python3", "cpython-3", "cp3"), passage.words)
+            for place in places(("python2", "python3", "py3.", "cpython-3", "cp3"), passage.words)
             if (found := _PYTHON_OF_PATH.match(passage.text, place))
         ]
-        said = {found["v"] or f"{found['major'] or 3}.{found['minor'] or found['tag']}" for found in matches}
+        said = {found["v"] or found["egg"] or f"{found['major'] or 3}.{found['minor'] or found['tag']}" for found in matches}
         if said:
             return NO_VERSIONS if len(said) > 1 else Versions({said.pop(): passage.source(matches[0].start())})
     return NO_VERSIONS

@@ -206,6 +206,7 @@ _UNAME = "Linux "
 # several options.
 _COMMAND = regex(
     r"#(?:SBATCH|BSUB|PBS) |(?:\(\w{1,40}\) ?)?[\w.-]{1,40}@[\w.:~/-]{1,120} ?[#$] [\w./]"
+    r"|(?:(?:unset|cd|source|export) \S{1,100} && ){1,3}[A-Za-z./]"
     r"|(?:sudo +)?(?:[A-Z][A-Z0-9_]{1,60}=\S{0,300} +){1,20}(?:\\|[A-Z][A-Z0-9_]{1,60}=\S{1,300} +[a-z./])"
     r"|(?:sudo |nohup )?\s?(?:[A-Z][A-Z0-9_]{1,60}=\S{0,300} +){0,20}"
     r"(?!(?:\S{1,200}/)?(?:gcc|nvcc|cc|ld|ninja|cmake|pip3?|conda|usage) )(?:\S{1,200}/)?[A-Za-z][\w.-]{1,40}"
@@ -247,7 +248,7 @@ def with_commands(segments: Segments, stated: Passage) -> Passage:
 
 def _is_command(line: Line) -> bool:
     text = line.text
-    may_be = " --" in text or text[:1] == "#" or "@" in text[:40] or "=" in text[:50]
+    may_be = " --" in text or " && " in text or text[:1] == "#" or "@" in text[:40] or "=" in text[:50]
     return may_be and _COMMAND.match(text) is not None
 
 

@@ -14,8 +14,9 @@ from distriage.segments import Kind
 # An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0, and `0.4.6-cu124` is 0.4.6. Each text is read in one way only: the second
 # suffix begins with a sign.
 _SUFFIX = r"(?:rc|dev|post|a|b(?=\d|eta)|cu|cpu|git|rocm|xpu)[\w.]*"
+_ADDRESS = r"(?!\d{1,3}(?:\.\d{1,3}){3}[/:]\d|192\.168\.|127\.0\.)"  # of a network
 _FACTOR = r"(?!\d{0,2}[xB](?!\w))"  # 2.5x, or any 2.5; a model of 1.8B
-VERSION = rf"(?P<v>\d+\.\d+(?:\.\d+){{0,2}}(?:(?!-cu)[-+.]?{_SUFFIX}(?:(?!-cu)[-+]{_SUFFIX})*)?){_FACTOR}"
+VERSION = rf"{_ADDRESS}(?P<v>\d+\.\d+(?:\.\d+){{0,2}}(?:(?!-cu)[-+.]?{_SUFFIX}(?:(?!-cu)[-+]{_SUFFIX})*)?){_FACTOR}"
 NAME_BEFORE = r"(?:(?<![A-Za-z0-9_./-])(?<![<>]=)(?<![<>]=\s)|(?<=-----))"  # MXNet's listing begins a part with a rule
 NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version, "torch2" is a name
 IS = r"is(?=\s)|版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
@@ -38,9 +39,9 @@ _OTHER_VERSION = regex(
 )
 _AND = regex(r"(?:\s?[,/&]\s?|\sand\s)v?")
 _ONLY = regex(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
-_MOVED = regex(  # of a title: "breaks from 4.33.2 to 4.35.2"
+_MOVED = regex(  # of a title: "breaks from 4.33.2 to 4.35.2", "regression 0.6.7 -> 0.6.8"
     r"\b(?:break|fail|regress|slow|broke|crash|hang)\w{0,6} (?:\w{1,12} ){0,2}"
-    r"from v?(?P<left>\d[\w.]{1,16}) to v?(?P<to>\d[\w.]{1,16})",
+    r"(?:from )?v?(?P<left>\d[\w.]{1,16}) ?(?:to|->|→) ?v?(?P<to>\d[\w.]{1,16})",
     re.I,
 )
 # The words for a version that works. "Works around", "works only": not quite.

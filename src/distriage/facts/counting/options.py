@@ -102,7 +102,7 @@ class AskedGpus(NamedTuple):
     """The counts that options ask for, each with its place.
 
     Attributes:
-        most: The largest that options name, other than `gpus=1` and MPI's processes.
+        most: The largest that options name, other than `gpus=1`; that of MPI's processes if there are several.
     """
 
     per_node: Counts
@@ -128,8 +128,9 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
     listed = matches_at(_DEVICE_LIST, words, places(_DEVICE_LIST_STARTS, words))
     lists = [(re.findall(r"\d+", match["list"]), match.start()) for match in listed]
     per_node += [(len(devices), place) for devices, place in lists]
-    # The number of an elastic job's processes changes; some that share a machine share its cards too.
-    processes = [] if any_of(("--max-np", "oversubscribe"), words) else numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
+    # The number of an elastic job's processes changes; some that share one machine share its cards too.
+    is_shared = "oversubscribe" in words and not any_of((" -h ", "hostfile"), words)
+    processes = [] if "--max-np" in words or is_shared else numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
     times = max([number for number, _ in processes], default=1)
     total = [
         (number, place)
@@ -147,16 +148,17 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
         if _GPUS_OPTION_BEFORE.search(words, max(0, match.start() - _GPUS_OPTION_BEFORE_CHARS), match.start())
         and not (":" in match[0] and _COUNT_BEFORE.search(words, max(0, match.start() - 8), match.start()))
     ]
-    # MPI's processes each have as many as the options of one ask for.
-    several = [one for one in gpus if one[0] > 1]  # `gpus=1` is often what works
-    largest = most([*per_node, *total, *several], 100_000) if times == 1 else None
+    if times > 1:  # MPI's processes have one each, or more
+        asked = [] if any_of(("each process", "per process"), words) else processes
+    else:
+        asked = [*per_node, *total, *(one for one in gpus if one[0] > 1)]  # `gpus=1` is often what works
     if processes and on_gpus:
         per_node += numbers_at(_MPI_PER_NODE, words, ("npernode",))
         total += processes
         hosts = [*matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
         slots = {int(host.rpartition(":")[2]) for match in hosts for host in match["hosts"].split(",")}
         per_node += [(slots.pop(), hosts[0].start())] if len(slots) == 1 else []
-    return AskedGpus(per_node, total + gpus, largest)
+    return AskedGpus(per_node, total + gpus, most(asked, 100_000))
 
 
 def asks_for_one(words: str, printed: str) -> bool:
