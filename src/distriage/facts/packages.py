@@ -23,7 +23,7 @@ from distriage.facts.versions import (
 
 _TORCH = regex(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
     rf"(?:{NAME_BEFORE}(?<!used\sto\sbuild\s)(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.(?:__)?version(?:__)?)"
-    rf"|(?<=/cu\d\d\d/)torch){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
+    rf"|(?:(?<=/cu\d\d\d/)|(?<=-py\d\d\d-))torch|(?<=habanalabs/)pytorch-installer){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
     rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # part of Lightning's form
     re.I,
 )
@@ -52,7 +52,7 @@ _SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|release |{BLANKS}|{IS}){{0,12}}"
 _CUDA_TEXT = (
     rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit"
     rf"|(?<=pytorch-)cuda(?==)|{NAME_BEFORE}cuda_(?=\d\d?\.\d\.r\d)"
-    rf"|(?:{NAME_BEFORE}(?<!\+)|(?<=\d\.\d-))cuda(?:/cudnn| and cudnn)?(?: version)?){_SHORT_GAP}"
+    rf"|(?:{NAME_BEFORE}(?<!\+)|(?<=\d\.\d-)|(?<=ubuntu\d\d\.\d\d-))cuda(?:/cudnn| and cudnn)?(?: version)?){_SHORT_GAP}"
     rf"(?!\d+\.\d+\.\d+\.\d){VERSION}"
 )
 _CUDA = regex(_CUDA_TEXT, re.I)

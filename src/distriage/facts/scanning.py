@@ -202,13 +202,14 @@ _ENVIRONMENT = regex(r"\W*(?:(?:my|the|our|your current)\s)?(?:environment|syste
 _MOST_LISTED = 12
 _MOST_LISTED_CHARS = 100  # of a line; more are a log's
 _UNAME = "Linux "
-# A command in a block that other lines make a log: a line of a batch script, one after a prompt, or a program with
-# several options.
+# A command in a block that other lines make a log: a line of a batch script, one after a prompt, a program with
+# several options, or options alone.
 _COMMAND = regex(
     r"#(?:SBATCH|BSUB|PBS) |(?:\(\w{1,40}\) ?)?[\w.-]{1,40}@[\w.:~/-]{1,120} ?[#$] [\w./]"
     r"|(?:(?:unset|cd|source|export) \S{1,100} && ){1,3}[A-Za-z./]"
     r"|(?:sudo +)?(?:[A-Z][A-Z0-9_]{1,60}=\S{0,300} +){1,20}(?:\\|[A-Z][A-Z0-9_]{1,60}=\S{1,300} +[a-z./])"
-    r"|(?:sudo |nohup )?\s?(?:[A-Z][A-Z0-9_]{1,60}=\S{0,300} +){0,20}"
+    r"|--[A-Za-z][\w-]{1,40}[= ][^\n]{1,300}? --[A-Za-z]"
+    r"|(?:sudo |nohup |env )?\s?(?:[A-Z][A-Z0-9_]{1,60}=\S{0,300} +){0,20}"
     r"(?!(?:\S{1,200}/)?(?:gcc|nvcc|cc|ld|ninja|cmake|pip3?|conda|usage) )(?:\S{1,200}/)?[A-Za-z][\w.-]{1,40}"
     r"(?: [\w./-]{1,200}){0,3}? --[A-Za-z][\w-]{1,40}[= ][^\n]{1,300}? --[A-Za-z]"
 )
