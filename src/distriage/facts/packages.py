@@ -29,7 +29,8 @@ _TORCH = regex(  # no release of torch has two digits before the first point: "t
 )
 _TORCH_STARTS = ("torch", "pytorch")
 _TORCH_OF_FORM = regex(  # of Horovod
-    rf"framework:(?:[^\n]{{0,60}}[ ):])?pytorch[ \t]{{0,9}}\n[ \d.*-]{{0,6}}framework version:[ \t]{{0,9}}v?{VERSION}", re.I
+    rf"framework:(?:[^\n]{{0,60}}[ ):])?pytorch[ \t]{{0,9}}\n[ \d.*-]{{0,6}}framework version:[ \t]{{0,9}}v?{VERSION}",
+    re.I,
 )
 _WHEEL_TAG = regex(r"\+cu(\d\d)(\d)\b")
 _PYTHON = regex(
@@ -52,7 +53,8 @@ _SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|release |{BLANKS}|{IS}){{0,12}}"
 _CUDA_TEXT = (
     rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit"
     rf"|(?<=pytorch-)cuda(?==)|{NAME_BEFORE}cuda_(?=\d\d?\.\d\.r\d)"
-    rf"|(?:{NAME_BEFORE}(?<!\+)|(?<=\d\.\d-)|(?<=ubuntu\d\d\.\d\d-))cuda(?:/cudnn| and cudnn)?(?: version)?){_SHORT_GAP}"
+    rf"|(?:{NAME_BEFORE}(?<!\+)|(?<=\d\.\d-)|(?<=ubuntu\d\d\.\d\d-))cuda(?:/cudnn| and cudnn)?(?: version)?)"
+    rf"{_SHORT_GAP}"
     rf"(?!\d+\.\d+\.\d+\.\d){VERSION}"
 )
 _CUDA = regex(_CUDA_TEXT, re.I)
@@ -118,7 +120,9 @@ def python_of_paths(*passages: Passage) -> Versions:
             for place in places(("python2", "python3", "py3.", "cpython-3", "cp3"), passage.words)
             if (found := _PYTHON_OF_PATH.match(passage.text, place))
         ]
-        said = {found["v"] or found["egg"] or f"{found['major'] or 3}.{found['minor'] or found['tag']}" for found in matches}
+        said = {
+            found["v"] or found["egg"] or f"{found['major'] or 3}.{found['minor'] or found['tag']}" for found in matches
+        }
         if said:
             return NO_VERSIONS if len(said) > 1 else Versions({said.pop(): passage.source(matches[0].start())})
     return NO_VERSIONS
@@ -149,7 +153,10 @@ def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = 
         "python": at(_PYTHON, "python") or at(_PY, "py3.") or at(_PY_TAG, "py3"),
         "cuda": cuda,
         "torch_cuda": torch_cuda,
-        "rocm": at(_ROCM_INSTALLED, "rocm version") or at(_ROCM, "rocm") or at(_ROCM_TAG, "+rocm", "-rocm") or at(_HIP, "hip"),
+        "rocm": at(_ROCM_INSTALLED, "rocm version")
+        or at(_ROCM, "rocm")
+        or at(_ROCM_TAG, "+rocm", "-rocm")
+        or at(_HIP, "hip"),
         "cann": at(_CANN, "cann"),
         "nccl": at(_VLLM_NCCL, "vllm-nccl", "vllm_nccl") or at(_NCCL, "nccl", "rccl", "nvidia-nccl"),
         # Under WSL the driver's version is another one than that of `nvidia-smi`.

@@ -198,7 +198,9 @@ _OUTPUT = (Kind.TRACEBACK, Kind.LOG)
 _TOOLS_SIGNS = ("==", "[pip3]", "[conda]", "version", "  ")
 _MOST_OWN = 4
 # A block below such a heading is a list that the reporter wrote, unless it is long.
-_ENVIRONMENT = regex(r"\W*(?:(?:my|the|our|your current)\s)?(?:environment|system info|versions?\b|env\b|软硬件|环境)", re.I)
+_ENVIRONMENT = regex(
+    r"\W*(?:(?:my|the|our|your current)\s)?(?:environment|system info|versions?\b|env\b|软硬件|环境)", re.I
+)
 _MOST_LISTED = 12
 _MOST_LISTED_CHARS = 100  # of a line; more are a log's
 _UNAME = "Linux "

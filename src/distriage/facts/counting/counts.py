@@ -101,7 +101,8 @@ _PER_NODE_BEHIND = regex(
     re.I,
 )
 _PER_NODE_BEFORE = regex(
-    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|\b(?:node|machine|server)[ _-]?\d{1,2}\s?[:：]\s?|[台机]器?\s?各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
+    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|\b(?:node|machine|server)[ _-]?\d{1,2}\s?[:：]\s?"
+    r"|[台机]器?\s?各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
     r"|\b(?:each|every)\s(?:(?:node|machine|server|host|instance)\s)?(?:with|has|having|of)\s"
     r"|(?P<with>\b(?:nodes|machines|servers|hosts)\s(?:with|have)\s)"
     r"|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
