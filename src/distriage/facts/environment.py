@@ -116,7 +116,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     if output.text:
         printed = versions_of_packages(output, Versions(), labelled=True)
         versions |= {fact: named for fact, named in printed.items() if not versions[fact]}
-    versions["python"] = versions["python"] or python_of_paths(output, stated)
+    versions["python"] = versions["python"] or python_of_paths(output, own, stated)
     versions = {fact: of_title(named, segments.title) for fact, named in versions.items()}
     is_example = _is_example(segments.title, own, output)
     named_gpus = gpu_places(stated.words)

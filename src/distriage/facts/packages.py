@@ -23,13 +23,14 @@ from distriage.facts.versions import (
 
 _TORCH = regex(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
     rf"(?:{NAME_BEFORE}(?<!used\sto\sbuild\s)(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.(?:__)?version(?:__)?)"
-    rf"|(?:(?<=/cu\d\d\d/)|(?<=-py\d\d\d-))torch|(?<=habanalabs/)pytorch-installer){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
+    rf"|(?:(?<=/cu\d\d\d/)|(?<=-py\d\d\d-)|(?<=-py\d\d-))torch|(?<=habanalabs/)pytorch-installer){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
     rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # part of Lightning's form
     re.I,
 )
 _TORCH_STARTS = ("torch", "pytorch")
 _TORCH_OF_FORM = regex(  # of Horovod
-    rf"framework:(?:[^\n]{{0,60}}[ ):])?pytorch[ \t]{{0,9}}\n[ \d.*-]{{0,6}}framework version:[ \t]{{0,9}}v?{VERSION}",
+    r"framework:(?:[^\n]{0,60}[ ):](?<!and ))?pytorch[ \t]{0,9}\n"
+    rf"[ \d.*-]{{0,6}}framework version:[ \t]{{0,9}}v?{VERSION}",
     re.I,
 )
 _WHEEL_TAG = regex(r"\+cu(\d\d)(\d)\b")
@@ -190,10 +191,8 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
             one: at for one, at in named.in_use.items() if not f"{one}.".startswith(same) and one not in of_driver
         }
         return (Versions(others), built) if others else (built, NO_VERSIONS)
-    if named := joined((stated, toolkit)):
-        # The driver's listing states the newest possible one
-        others = {one: source for one, source in named.in_use.items() if one not in of_driver}
-        return Versions(others or named.in_use, named.working, named.all_work), NO_VERSIONS
+    if stated or toolkit:  # the driver's listing states the newest possible one
+        return toolkit if toolkit and of_driver else joined((stated, toolkit)), NO_VERSIONS
     tagged = at(_CUDA_TAG, *(f"cu{digit}" for digit in range(1, 10)))
     if len(tagged.in_use) == 1:  # of several packages, the one in use is unknown
         return tagged, NO_VERSIONS

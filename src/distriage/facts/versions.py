@@ -41,7 +41,8 @@ _AND = regex(r"(?:\s?[,/&]\s?|\sand\s)v?")
 _ONLY = regex(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
 _MOVED = regex(  # of a title: "breaks from 4.33.2 to 4.35.2", "regression 0.6.7 -> 0.6.8"
     r"\b(?:break|fail|regress|slow|broke|crash|hang)\w{0,6} (?:\w{1,12} ){0,2}"
-    r"(?:from )?v?(?P<left>\d[\w.]{1,16}) ?(?:to|->|→) ?v?(?P<to>\d[\w.]{1,16})",
+    r"(?:(?P<from>from )|(?=v?\d+\.\d+\.\d\S{0,12} ?(?:->|→) ?v?\d+\.\d+\.\d))"
+    r"v?(?P<left>\d[\w.]{1,16}) ?(?(from)to|(?:->|→)) ?v?(?P<to>\d[\w.]{1,16})",
     re.I,
 )
 # The words for a version that works. "Works around", "works only": not quite.

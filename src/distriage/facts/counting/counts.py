@@ -79,7 +79,8 @@ _SEVERAL_NODES = regex(
 _OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
 # 16 GPUs (8 each), 8 V100s to train (4 on each node)
 _EACH_IN_BRACKETS = regex(
-    r"\((?P<v>[1-9]\d?) (?:gpus? )?(?:each|(?:on each|in each|per) (?:node|machine|server|host))\)"
+    r"\((?P<v>[1-9]\d?) each\)|(?:gpus?|cards?|[abhlv]\d{2,3}s?)\b[^\n().,]{0,24}"
+    r"\((?P<part>[1-9]|1\d) (?:gpus? )?(?:on each|in each|per) (?:node|machine|server|host)\)"
 )
 # Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
 _PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
@@ -101,8 +102,7 @@ _PER_NODE_BEHIND = regex(
     re.I,
 )
 _PER_NODE_BEFORE = regex(
-    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|\b(?:node|machine|server)[ _-]?\d{1,2}\s?[:：]\s?"
-    r"|[台机]器?\s?各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
+    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|[台机]器?\s?各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
     r"|\b(?:each|every)\s(?:(?:node|machine|server|host|instance)\s)?(?:with|has|having|of)\s"
     r"|(?P<with>\b(?:nodes|machines|servers|hosts)\s(?:with|have)\s)"
     r"|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
@@ -123,7 +123,8 @@ _SINGLE_GPU = regex(
 _SEVERAL_SAID = regex(rf"(?<![\w-])gpus\b(?!\s?[=:])|{JOB_OF_SEVERAL.pattern}")
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
-    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "-dp", "-pp", "tensor", "pipeline", "device", "--include", "dist_t"),
+    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "-dp", "-pp", "tensor", "pipeline", "data_par", "data-par"),
+    *("device", "--include", "dist_t"),
     *OPTIONS,
     *MPI_LAUNCHERS,
 )
@@ -175,7 +176,7 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
         if said and said[0] == 1 and not is_part and JOB_OF_SEVERAL.search(words):
             total.clear()  # one works, or only one is used
         options = asked_gpus(passage, on_gpus=on_gpus)
-        of_machine = most(per_node, 100)
+        of_machine = None if options.most and options.most[0] == 1 else most(per_node, 100)
         if options.most and any(one and options.most[0] < one[0] for one in (said, of_machine)):
             asked = options.most
         elif options.most and not said and options.most[0] == 1:  # each of several processes may see one of its own
@@ -183,7 +184,7 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
         per_node += options.per_node
         total += options.total
     if names_gpu and (aside := _EACH_IN_BRACKETS.search(words)):
-        per_node.append((int(aside["v"]), aside.start("v")))
+        per_node.append((int(aside["v"] or aside["part"]), aside.start(aside.lastgroup or 0)))
     if not text.isascii():
         for pattern in _IN_OTHER_SCRIPTS:
             for match in pattern.finditer(words):

@@ -58,8 +58,6 @@ _INSTANCES = regex(
     re.I,
 )
 _INSTANCE_STARTS = (*map(str, range(1, 10)), "two", "three", "four", "eight", "sixteen")
-# A line for each: "node1: 4 GPUs", "# node 2"
-_LABELLED = regex(r"(?:\A|\n)[ \t*#>-]{0,6}(?:node|machine|server|host)[ _-]?(?P<name>\d{1,2})[ \t]?[:：]")
 _OPTIONS = ("nnode", "num_nodes", "num-nodes", "num_machines", "--nodes")
 _OPTION = regex(  # the most of `--nnodes=1:4` and `--nodes=2-4`
     rf"(?:{'|'.join(_OPTIONS)})s?[\"']?\s?[=: ]\s?(?:\d{{1,4}}[:-])?(?P<v>\d{{1,4}})\b"
@@ -125,9 +123,6 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
             counted = former if aside or _is_former(words, match.start()) else counts
             counted.append((number_of(match), match.start()))
         counts += numbers_at(_OPTION, words, _OPTIONS)
-        labelled = [*_LABELLED.finditer(words)]
-        if len(names := {one["name"] for one in labelled}) > 1:
-            counts.append((len(names), labelled[0].start()))
     several = speaks_of_several_nodes(words)
     for match in GPUS_BY.finditer(text):  # 2x8 H100; a batch of 2 x 8 GPUs is on one node
         if match["by"] and several and "\n" not in match[0] and not is_no_count(text, match.start()):

@@ -66,9 +66,18 @@ _MPI_PER_NODE = regex(r"npernode[ =](?P<v>\d{1,3})\b")
 # Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
 _DEGREES = regex(
     r"(?<!target)(?<!target[-_])(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tpd]p(?:-size)?)"
-    r"[ =]\s?(?P<v>\d{1,4})\b"
+    r"[ =]\s?(?P<v>\d{1,4})(?![\w:])"
 )
-_COMMANDS_END = regex(r"(?<!\\)\n")
+_COMMANDS_END = regex(r"(?<!\\)\n|`")
+_DP_ATTENTION = ("dp-attention", "dp_attention", "dp attention")
+_OF_SERVERS = ("vllm", "sglang")  # whose degrees are the whole job; a trainer's data parallelism fills the rest
+# Some that share one machine share its cards.
+_SHARED = regex(
+    r"oversubscribe[^\n]{0,99}\b(?:127\.0\.0\.1|localhost)\b(?!:\d)"
+    r"|\b(?:127\.0\.0\.1|localhost)\b(?!:\d)[^\n]{0,99}oversubscribe"
+)
+# Several runs are compared, or each process has several.
+_OTHERS = regex(r"\b(?:works?|worked|fine|ok|pass(?:es)?|succeeds?|each process|per process)\b|(?:n't|not) hang")
 _DIST_TRAIN = regex(
     r"dist_(?:train|test)\.sh\s[^\s./$]{0,99}[./$]\S{0,200}\s(?:\S{1,200}\s)?(?P<v>\d{1,2})(?![\w.])"
 )  # of OpenMMLab
@@ -102,7 +111,7 @@ class AskedGpus(NamedTuple):
     """The counts that options ask for, each with its place.
 
     Attributes:
-        most: The largest that options name, other than `gpus=1`; that of MPI's processes if there are several.
+        most: The largest that options name; where a report compares runs, other than `gpus=` and MPI's processes.
     """
 
     per_node: Counts
@@ -128,8 +137,8 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
     listed = matches_at(_DEVICE_LIST, words, places(_DEVICE_LIST_STARTS, words))
     lists = [(re.findall(r"\d+", match["list"]), match.start()) for match in listed]
     per_node += [(len(devices), place) for devices, place in lists]
-    # The number of an elastic job's processes changes; some that share one machine share its cards too.
-    is_shared = "oversubscribe" in words and not any_of((" -h ", "hostfile"), words)
+    # The number of an elastic job's processes changes.
+    is_shared = "oversubscribe" in words and _SHARED.search(words)
     processes = [] if "--max-np" in words or is_shared else numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
     times = max([number for number, _ in processes], default=1)
     total = [
@@ -137,7 +146,8 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
         for number, place in (*numbers_at(_OPTION, words, OPTIONS), *_grids(words))
         if not _SIDE_BEFORE.search(words, max(0, place - _SIDE_BEFORE_CHARS), place)
     ]
-    total += [(n * times, place) for n, place in numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)]
+    tests = [(n * times, place) for n, place in numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)]
+    total += tests
     if "disaggregation-mode" in words:
         total.clear()  # of one side of the server
     if visible := {device for devices, _ in lists for device in devices}:
@@ -148,10 +158,9 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
         if _GPUS_OPTION_BEFORE.search(words, max(0, match.start() - _GPUS_OPTION_BEFORE_CHARS), match.start())
         and not (":" in match[0] and _COUNT_BEFORE.search(words, max(0, match.start() - 8), match.start()))
     ]
-    if times > 1:  # MPI's processes have one each, or more
-        asked = [] if any_of(("each process", "per process"), words) else processes
-    else:
-        asked = [*per_node, *total, *(one for one in gpus if one[0] > 1)]  # `gpus=1` is often what works
+    asked = [*per_node, *total] if times == 1 else []
+    if not (tests or _OTHERS.search(words)):
+        asked += [one for one in (*gpus, *processes) if one[0] > 1]
     if processes and on_gpus:
         per_node += numbers_at(_MPI_PER_NODE, words, ("npernode",))
         total += processes
@@ -179,16 +188,17 @@ def asks_for_one(words: str, printed: str) -> bool:
 def _grids(words: str) -> Counts:
     """The product of the degrees of parallelism in each command that has others than that of tensors."""
     found: list[tuple[dict[str, int], int]] = []
+    shares_attention, is_server = any_of(_DP_ATTENTION, words), any_of(_OF_SERVERS, words)
     end = -1
     for match in matches_at(_DEGREES, words, places(("tensor", "-tp", "pipeline", "-pp", "data", "-dp"), words)):
         if match.start() > end:
             end = behind.start() if (behind := _COMMANDS_END.search(words, match.end())) else len(words)
             found.append(({}, match.start()))
         kind = match["kind"].strip("-")[0]
-        if kind != "d" or "enable-dp-attention" not in words:
+        if kind != "d" or not shares_attention:
             found[-1][0][kind] = number_of(match)
     return [
         (prod(degrees.values()), place)
         for degrees, place in found
-        if degrees.keys() - {"t"} and max(degrees.values()) > 1
+        if (len(degrees) > 1 or (is_server and degrees.keys() - {"t"})) and max(degrees.values()) > 1
     ]
