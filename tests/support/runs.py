@@ -23,6 +23,7 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     # The first layer looks at the whole report, the second at a window, as in ModernBERT-base.
     "ModernBert": {"num_hidden_layers": 2, "global_attn_every_n_layers": 2, "local_attention": 8, "pad_token_id": 0},
     "XLMRoberta": {"num_hidden_layers": 1, "max_position_embeddings": 80, "pad_token_id": 0},
+    "MPNet": {"num_hidden_layers": 1, "max_position_embeddings": 80, "pad_token_id": 0},
 }
 
 

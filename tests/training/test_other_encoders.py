@@ -24,7 +24,7 @@ from support.checkout import REPOSITORY
 from support.command_line import Command
 from support.runs import TAXONOMY, four_steps, random_encoder
 
-ARCHITECTURES = ("ModernBert", "XLMRoberta")
+ARCHITECTURES = ("ModernBert", "XLMRoberta", "MPNet")
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_a_norm_above_the_layers_learns_as_fast_as_the_top_one(tmp_path: Path) -
     assert found["encoder.embeddings.norm.weight"] == 0.25e-3
 
 
-@pytest.mark.parametrize("name", ["modernbert", "multilingual"])
+@pytest.mark.parametrize("name", ["mpnet", "modernbert", "multilingual"])
 def test_the_configurations_say_what_differs_from_the_released_run(name: str) -> None:
     config, released = (load_config(REPOSITORY / "configs" / f"{one}.toml") for one in (name, "base"))
     assert config.encoder.source != released.encoder.source and config.name != released.name
