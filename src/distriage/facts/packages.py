@@ -180,7 +180,7 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
         return NO_VERSIONS, NO_VERSIONS
     built = Versions({f"{tag[1]}.{tag[2]}": source for tag, source in tags.items()}) or at(_CUDA_OF_TORCH, "cuda used")
     stated, toolkit = at(_CUDA, "cuda"), at(_TOOLKIT, *_TOOLKIT_STARTS)
-    of_driver = at(_CUDA_OF_SMI, "driver version").in_use
+    of_driver = at(_CUDA_OF_SMI, "driver version").in_use  # the newest possible one
     if built:
         same = tuple(f"{version}." for version in built.in_use)
         stated = at(_CUDA_IN_LIST, "cuda") if tags else stated
@@ -191,7 +191,7 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
             one: at for one, at in named.in_use.items() if not f"{one}.".startswith(same) and one not in of_driver
         }
         return (Versions(others), built) if others else (built, NO_VERSIONS)
-    if stated or toolkit:  # the driver's listing states the newest possible one
+    if stated or toolkit:
         return toolkit if toolkit and of_driver else joined((stated, toolkit)), NO_VERSIONS
     tagged = at(_CUDA_TAG, *(f"cu{digit}" for digit in range(1, 10)))
     if len(tagged.in_use) == 1:  # of several packages, the one in use is unknown

@@ -76,7 +76,7 @@ _SHARED = regex(
     r"oversubscribe[^\n]{0,99}\b(?:127\.0\.0\.1|localhost)\b(?!:\d)"
     r"|\b(?:127\.0\.0\.1|localhost)\b(?!:\d)[^\n]{0,99}oversubscribe"
 )
-# Several runs are compared, or each process has several.
+# Words where several runs are compared, or each process has several cards
 _OTHERS = regex(r"\b(?:works?|worked|fine|ok|pass(?:es)?|succeeds?|each process|per process)\b|(?:n't|not) hang")
 _DIST_TRAIN = regex(
     r"dist_(?:train|test)\.sh\s[^\s./$]{0,99}[./$]\S{0,200}\s(?:\S{1,200}\s)?(?P<v>\d{1,2})(?![\w.])"
