@@ -19,7 +19,7 @@ from distriage.past.again import fixed_in, is_back
 from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.build import build_index
 from distriage.past.file import load_index
-from distriage.past.index import APART, WORDS, PastIndex, PastQuery, make_index
+from distriage.past.index import APART, LEAD_WORDS, WORDS, PastIndex, PastQuery, make_index
 from distriage.past.issue import PastIssue, read_issues
 from distriage.past.same import MEASURED, Alike, is_spoken_of, likelihood, titles_alike
 from distriage.past.words import LINES, Features, features_of, titled
@@ -224,6 +224,16 @@ def test_a_rare_word_weighs_more() -> None:
     weight = 1 / np.hypot(1, index.idf[6])
     assert common == pytest.approx([WORDS[0] * weight, WORDS[0]], abs=1e-3)
     assert rare == pytest.approx([WORDS[0] * weight * index.idf[6], 0], abs=1e-3)
+
+
+def test_words_decide_the_order_and_count_less_in_the_lead() -> None:
+    words = [(np.array([bucket], np.int32), np.ones(1, np.float32)) for bucket in (5, 6)]
+    vector = np.array([1, 0], np.float32)
+    issues = [PastIssue(f"o/r#{number}", "", filed_at=1e9) for number in (1, 2)]
+    index = make_index(issues, words, [vector, vector], "toy")
+    first, second = index.find(PastQuery(words[0], vector, "o/r#3", 1e9))
+    assert first.alike is not None and first.similarity - second.similarity == pytest.approx(WORDS[0], abs=1e-3)
+    assert first.alike.ahead == pytest.approx(LEAD_WORDS, abs=1e-3)
 
 
 def test_a_likely_duplicate_is_far_ahead_of_the_second() -> None:

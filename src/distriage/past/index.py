@@ -2,11 +2,11 @@
 
 The nearness of two issues comes from their words, the encoder's vectors, and the time between them:
 
-    similarity = 0.29 words of the cleaned report + 0.22 words of the title + 0.5 vectors - 0.044 ln(1 + weeks apart)
+    similarity = words of the cleaned report + 0.25 words of the title + 0.5 vectors - 0.05 ln(1 + weeks apart)
 
 with cosines of TF-IDF over the hashed n-grams that the model reads and over the title's words, and of the encoder's
-mean vectors. The weights are those of a conditional logit over the candidates of 699 pairs of issues, of which one
-names the other; see training/LOG.md.
+mean vectors. By these weights, of 120 tried, most of 1,004 pairs of issues of which one names the other are among the
+five nearest; see training/LOG.md.
 
 FILE.npz  format   []             `FORMAT`
           model    []             name of the model that made the vectors
@@ -57,8 +57,9 @@ if TYPE_CHECKING:
     from distriage.github.releases import Release
 
 FORMAT = 5
-WORDS = np.array([0.29, 0, 0, 0.22], np.float32)  # of each view, as `POSTINGS`; error lines only count in `same.py`
-VECTOR, APART = 0.5, 0.044
+WORDS = np.array([1, 0, 0, 0.25], np.float32)  # of each view, as `POSTINGS`; error lines only count in `same.py`
+VECTOR, APART = 0.5, 0.05
+LEAD_WORDS = 0.3  # weight of the report's words in the lead over other issues, which says little where they decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,30 +135,32 @@ class PastIndex:
         """The nearest past issues, nearest first, without the report itself and later ones."""
         if not self.issues:
             return []
-        scores, days = self.scores(query)
+        scores, words, days = self.scores(query)
         later = self._not_earlier(query)
         scores[later] = -np.inf
-        count = min(max(k, 2), len(scores))
+        count = min(k, len(scores))
         nearest = np.argpartition(-scores, count - 1)[:count]
         order = [int(row) for row in nearest[np.argsort(-scores[nearest], kind="stable")] if np.isfinite(scores[row])]
-        second = float(scores[order[1]]) if len(order) > 1 else 0.0
+        leading = scores + (LEAD_WORDS - WORDS[0]) * words
         return [
             Match(
                 self.issues[row],
                 float(scores[row]),
-                self._alike(query, row, float(scores[row]) - second, float(days[row]), later) if place == 0 else None,
+                self._alike(query, row, _lead(leading, row), float(days[row]), later) if place == 0 else None,
             )
-            for place, row in enumerate(order[:k])
+            for place, row in enumerate(order)
         ]
 
-    def scores(self, query: PastQuery) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Similarity of each issue, and days between it and the report, [issues]; also of later ones."""
+    def scores(self, query: PastQuery) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Similarity of each issue, later ones too; its part from the reports' words; days between. Each [issues]."""
         filed_at = query.filed_at or float(self.filed_at.max())
         days = np.where(self.filed_at > 0, np.abs(filed_at - self.filed_at), 0.0) / 86400
-        scores = self._words(titled(query.features, query.title)) - APART * np.log1p(days / 7)
+        features = titled(query.features, query.title)
+        words = self._words(features, 0)
+        scores = words + self._words(features, TITLES // HASH_BUCKETS) - APART * np.log1p(days / 7)
         if self.vectors.size and query.vector.size == self.vectors.shape[1]:
             scores += VECTOR * (self.vectors @ unit(query.vector))
-        return scores, days
+        return scores, words, days
 
     def _alike(self, query: PastQuery, row: int, ahead: float, days: float, later: NDArray[np.bool_]) -> Alike | None:
         """For the nearest issue; None without its time or vectors to compare."""
@@ -203,12 +206,11 @@ class PastIndex:
         codes: dict[str, int] = {}
         return codes, np.array([codes.setdefault(issue.place, len(codes)) for issue in self.issues], np.int32)
 
-    def _words(self, features: Features) -> NDArray[np.float64]:
-        """Sum over the views of the weighted cosine of TF-IDF, [issues]."""
-        counted = WORDS[features[0] // HASH_BUCKETS] > 0
-        buckets, values = weighted((features[0][counted], features[1][counted]), self.idf)
-        values *= WORDS[buckets // HASH_BUCKETS]
-        return cosines(buckets, values, self.starts, self.rows, self.weights, len(self.issues))
+    def _words(self, features: Features, view: int) -> NDArray[np.float64]:
+        """Weighted cosine of TF-IDF of a view, [issues]."""
+        own = features[0] // HASH_BUCKETS == view
+        buckets, values = weighted((features[0][own], features[1][own]), self.idf)
+        return cosines(buckets, values * WORDS[view], self.starts, self.rows, self.weights, len(self.issues))
 
     def save(self, file: Path) -> None:
         """Write the file; an older one stays until this one is whole.
@@ -230,6 +232,12 @@ class PastIndex:
                 vectors=np.round(self.vectors / scales[:, None]).astype(np.int8) if self.vectors.size else scales,
                 scales=scales.astype(np.float32),
             )
+
+
+def _lead(scores: NDArray[np.float64], row: int) -> float:
+    """By how much an issue is ahead of all others; of none, its own score."""
+    others = np.delete(scores, row).max(initial=-np.inf)
+    return float(scores[row] - (others if np.isfinite(others) else 0))
 
 
 def make_index(

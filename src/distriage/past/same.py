@@ -28,7 +28,7 @@ class Alike:
 
     Attributes:
         cosine: Between the encoder's vectors.
-        ahead: The issue's similarity less that of the second nearest.
+        ahead: By how much the issue is nearer than any other, where the reports' words weigh less (`LEAD_WORDS`).
         days: Between the two.
         titles: From `titles_alike`.
         errors: Most of their error lines are the same, and one of those is in few issues.

@@ -69,7 +69,7 @@ def test_issues_that_must_decide_nothing_are_in_no_pair(repository: Repository) 
 
 def test_signs_with_todays_weights_are_the_similarity_of_the_index(repository: Repository) -> None:
     for row in range(len(TITLES)):
-        scores, _ = repository.index.scores(repository.known(row))
+        scores, *_ = repository.index.scores(repository.known(row))
         assert signs_of(repository, row) @ TODAY == pytest.approx(scores, abs=1e-5)
 
 
