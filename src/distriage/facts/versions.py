@@ -11,12 +11,16 @@ from distriage.base.texts import regex
 from distriage.facts.scanning import Passage, Source, before_on_line, matches_at
 from distriage.segments import Kind
 
-# An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0, and `0.4.6-cu124` is 0.4.6. Each text is read in one way only: the second
-# suffix begins with a sign.
-_SUFFIX = r"(?:rc|dev|post|a|b(?=\d|eta)|cu|cpu|git|rocm|xpu)[\w.]*"
+# An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0, `0.4.6-cu124` and `0.4.6-rocm630` are 0.4.6, a file's `0.1.post1.tar.gz`
+# is 0.1.post1. Each text is read in one way only: the second suffix begins with a sign.
+_SUFFIX = r"(?:rc|dev|post|a|b(?=\d|eta)|cu|cpu|git|rocm|xpu)(?:\w|\.(?!tar|whl|zip))*"
+_OF_BUILD = r"-(?:cu|rocm\d)"
 _ADDRESS = r"(?!\d{1,3}(?:\.\d{1,3}){3}[/:]\d|192\.168\.|127\.0\.)"  # of a network
 _FACTOR = r"(?!\d{0,2}[xB](?!\w))"  # 2.5x, or any 2.5; a model of 1.8B
-VERSION = rf"{_ADDRESS}(?P<v>\d+\.\d+(?:\.\d+){{0,2}}(?:(?!-cu)[-+.]?{_SUFFIX}(?:(?!-cu)[-+]{_SUFFIX})*)?){_FACTOR}"
+VERSION = (
+    rf"{_ADDRESS}(?P<v>\d+\.\d+(?:\.\d+){{0,2}}(?:(?!{_OF_BUILD})[-+.]?{_SUFFIX}(?:(?!{_OF_BUILD})[-+]{_SUFFIX})*)?)"
+    rf"{_FACTOR}"
+)
 NAME_BEFORE = r"(?:(?<![A-Za-z0-9_./-])(?<![<>]=)(?<![<>]=\s)|(?<=-----))"  # MXNet's listing begins a part with a rule
 NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version, "torch2" is a name
 IS = r"is(?=\s)|版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
