@@ -120,11 +120,11 @@ def test_tables_read_one_by_one_are_those_of_the_whole_file_and_of_labels(name: 
 
 
 def test_a_pair_has_its_own_check_first_then_symptom_and_cause() -> None:
-    seen = Situation(seen=frozenset({"several", "ranks", "python", "hangs", "no-stacks", "own-process"}))
+    seen = Situation(seen=frozenset({"several", "ranks", "python", "hangs", "no-stacks", "no-store", "own-process"}))
     labels = {"symptom": "runtime-hang", "cause": "concurrency-defect", "fix": "distributed-tuning"}
     (together,) = checks_for(TAXONOMY, labels, seen)
     (symptom,) = checks_for(TAXONOMY, labels | {"cause": "rank-desynchronization"}, seen)
-    assert "threads that hold a lock" in together and "the one that waits elsewhere" in symptom
+    assert "threads that hold a lock" in together and "who waits at the same call" in symptom
     assert checks_for(TAXONOMY, {"kind": "question"}, seen) == []
 
 

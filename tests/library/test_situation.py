@@ -73,7 +73,7 @@ def test_the_platform_is_what_the_report_speaks_of(text: str, platform: Platform
             "network-connection-failure",
             "`Test-NetConnection M",
         ),
-        ("8 ranks of train.py on a TPU v4-32 wait", "runtime-hang", "`py-spy dump --pid PID` on every process"),
+        ("8 ranks of train.py on a TPU v4-32 wait", "runtime-hang", "--pid PID` twice on each process"),
     ],
 )
 def test_a_command_is_called_what_it_is_called_there(text: str, symptom: str, part: str) -> None:
