@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 FORMAT = 5
 WORDS = np.array([1, 0, 0, 0.25], np.float32)  # of each view, as `POSTINGS`; error lines only count in `same.py`
 VECTOR, APART = 0.5, 0.05
-LEAD_WORDS = 0.3  # weight of the report's words in the lead over other issues, which says little where they decide
+LEAD_WORDS = 0.3  # in the lead over other issues: one that came from words alone would say little
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ class PastIndex:
 
 
 def _lead(scores: NDArray[np.float64], row: int) -> float:
-    """By how much an issue is ahead of all others; of none, its own score."""
+    """By how much an issue is ahead of all others; without any, its own score."""
     others = np.delete(scores, row).max(initial=-np.inf)
     return float(scores[row] - (others if np.isfinite(others) else 0))
 
