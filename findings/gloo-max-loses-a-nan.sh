@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# all_reduce(MAX) and (MIN) on gloo: a NaN survives or vanishes by the rank and the place that it stands at.
+# all_reduce(MAX) and (MIN) on gloo: whether a NaN survives depends on its rank and its place.
 #
 # Guess: NaN is the result wherever one rank has it, as of torch.maximum(), or nowhere.
 # Seen on 2026-11-30 with PyTorch 2.13.0 (CPU, gloo): of one element only rank 0's NaN is kept; of four elements that

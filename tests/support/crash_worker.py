@@ -32,7 +32,7 @@ from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 
 from support.app_key import APP_ID
-from support.databases import write_sql_once
+from support.databases import wait_for_transactions, write_sql_once
 
 LEASE_S, RETRY_S, DEBOUNCE_S = 3.0, 0.3, 0.3
 
@@ -70,6 +70,8 @@ class Mother:
         """Let a process work until nothing is due, or until a step; its exit code. 0: let the mother itself work."""
         self._ours.send((url, api, step))
         code: int = self._ours.recv()
+        if url.startswith("postgresql"):
+            wait_for_transactions(url)
         return code
 
     def close(self) -> None:

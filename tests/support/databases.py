@@ -11,6 +11,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -151,6 +152,28 @@ def emptied(url: str) -> str:
         connection.execute(text(f"TRUNCATE {names} RESTART IDENTITY CASCADE"))
     engine.dispose()
     return url
+
+
+def wait_for_transactions(url: str, limit_s: float = 10.0) -> None:
+    """Wait until PostgreSQL has none open: those of a process that was killed lock its jobs, which others then skip.
+
+    Raises:
+        TimeoutError: one is still open.
+    """
+    from sqlalchemy import create_engine, make_url, text
+
+    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
+    others = text(
+        "SELECT count(*) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL"
+    )
+    end_s = time.monotonic() + limit_s
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        while connection.scalar(others):
+            if time.monotonic() > end_s:
+                raise TimeoutError(f"a transaction is still open after {limit_s} s")
+            time.sleep(0.01)
+    engine.dispose()
 
 
 @pytest.fixture(params=BOTH)

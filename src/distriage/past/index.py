@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 FORMAT = 5
 WORDS = np.array([1, 0, 0, 0.25], np.float32)  # of each view, as `POSTINGS`; error lines only count in `same.py`
 VECTOR, APART = 0.5, 0.05
-LEAD_WORDS = 0.3  # in the lead over other issues: one that came from words alone would say little
+LEAD_WORDS = 0.3  # weight of the reports' words in the lead over other issues: a lead in words alone says little
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,8 @@ def signs_of(repository: Repository, row: int) -> Floats:
         cosines(buckets[of], values[of], index.starts, index.rows, index.weights, len(index.issues))
         for of in (buckets // HASH_BUCKETS == view for view in VIEWS)
     ]
-    return np.stack([*words, index.vectors @ unit(asked.vector), np.log1p(index.scores(asked)[2] / 7)], 1)
+    *_, days = index.scores(asked)
+    return np.stack([*words, index.vectors @ unit(asked.vector), np.log1p(days / 7)], 1)
 
 
 def found_by_grid(choices: Sequence[Choice]) -> NDArray[np.bool_]:
