@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distriage.answer.policy import FLOOR, WHY_SILENT, decide, family_scores
-from distriage.base.types import AxisScores, Decision, Mode, Outcome, Prediction, Silence
+from distriage.base.types import AxisScores, Decision, Detail, Mode, Outcome, Prediction, Silence
 from distriage.model.bundle import AxisCalibration
 from distriage.model.taxonomy import parse_taxonomy
 
@@ -279,7 +279,7 @@ def test_a_thin_report_gets_no_answer_that_needs_detail(mode: Mode) -> None:
         "symptom": AxisScores("symptom", {"oom": 0.0, "leak": 0.0, "hang": 1.0, "crash": 0.0}),
     }
     taxonomy = TAXONOMY.model_copy(update={"axes": axes})
-    made = decide(Prediction("toy", scores), CALIBRATION, taxonomy, mode, thin=True)
+    made = decide(Prediction("toy", scores), CALIBRATION, taxonomy, mode, detail=Detail.LITTLE)
     assert (made["symptom"].outcome, made["symptom"].silence) == (Outcome.ABSTAIN, Silence.THIN)
     assert made["symptom"].reason == WHY_SILENT[Silence.THIN]
     assert made["kind"].outcome is Outcome.APPLY

@@ -86,7 +86,9 @@ def replay(
 
 def _decided(classifier: Classifier, report: ReadReport) -> Mapping[Mode, Mapping[str, Decision]]:
     bundle, prediction = classifier.bundle, classifier.predict(report)
-    return {mode: decide(prediction, bundle.manifest.axes, bundle.taxonomy, mode, thin=report.is_thin) for mode in Mode}
+    return {
+        mode: decide(prediction, bundle.manifest.axes, bundle.taxonomy, mode, detail=report.detail) for mode in Mode
+    }
 
 
 def _said(decisions: Mapping[Mode, Mapping[str, Decision]], never: frozenset[tuple[str, str]]) -> Mapping[str, Claim]:

@@ -113,7 +113,7 @@ class Findings:
             taxonomy,
             mode,
             own_modes,
-            thin=read.is_thin,
+            detail=read.detail,
             no_failure=read.tells_no_failure,
         )
         decisions = corrected(decisions, prediction, taxonomy, project, read.situation)

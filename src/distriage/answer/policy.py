@@ -3,7 +3,7 @@
 A label is applied only if its probability reaches the threshold at which labels were right as often as the mode asks
 for on held-out reports, and never below the mode's floor. Below, it becomes a suggestion or an abstention, and its
 family is named if the probability spreads over siblings. A report from outside the model's domain gets only its kind,
-and one that says next to nothing gets no cause and no fix.
+and one that says next to nothing gets no cause and no fix, or not even what happens.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from distriage.base.types import AxisScores, Decision, Mode, Outcome, Prediction, Silence
+from distriage.base.types import AxisScores, Decision, Detail, Mode, Outcome, Prediction, Silence
 from distriage.model.bundle import AxisCalibration
 from distriage.model.taxonomy import Axis, Taxonomy
 
@@ -37,7 +37,7 @@ def decide(
     mode: Mode = Mode.BALANCED,
     own_modes: Mapping[str, Mode | float] | None = None,
     *,
-    thin: bool = False,
+    detail: Detail = Detail.ENOUGH,
     no_failure: bool = False,
 ) -> dict[str, Decision]:
     """Decide every axis.
@@ -46,6 +46,8 @@ def decide(
         prediction: Scores of all axes of the taxonomy.
         calibration: Axis id -> thresholds of the bundle that made the prediction.
         own_modes: Axis -> its own mode, or the probability that is wanted in place of one.
+        detail: A report that says too little of what happens gets no cause and no fix, or nothing beyond its kind and
+            scope.
         no_failure: Whether it is a chore, a notice or a picture: labels that say how something fails are not for it.
 
     Returns:
@@ -53,11 +55,12 @@ def decide(
     """
     decisions = {}
     likeliest = {axis_id: scores.ranked()[0][0] for axis_id, scores in prediction.scores.items()}
-    too_thin = thin and all(axis.unmet(likeliest) is None for axis in taxonomy.axes.values())
+    too_thin = detail < Detail.ENOUGH and all(axis.unmet(likeliest) is None for axis in taxonomy.axes.values())
     for axis in taxonomy.axes.values():
         own_mode = (own_modes or {}).get(axis.id, mode)
         silence = domain_silence(axis.id, prediction, taxonomy, own_mode)
-        if too_thin and (silence is Silence.FOREIGN or (silence is None and axis.needs_detail)):
+        unknown = axis.needs_detail or (detail is Detail.NOTHING and axis.requires is not None)
+        if too_thin and (silence is Silence.FOREIGN or (silence is None and unknown)):
             silence = Silence.THIN  # too little to tell its field, too
         if no_failure and axis.requires is not None:
             silence = Silence.NO_FAILURE

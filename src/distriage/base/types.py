@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,14 @@ class Outcome(StrEnum):
     SUGGEST = "suggest"
     ABSTAIN = "abstain"
     NOT_APPLICABLE = "not-applicable"
+
+
+class Detail(IntEnum):
+    """How much a report says."""
+
+    NOTHING = 0  # that something does not work, but not what happens
+    LITTLE = 1  # too little to tell a cause
+    ENOUGH = 2
 
 
 class Silence(StrEnum):

@@ -12,7 +12,7 @@ from functools import cached_property
 from distriage.base.errors import InputError
 from distriage.base.references import repository_of
 from distriage.base.texts import regex
-from distriage.base.types import IssueReport
+from distriage.base.types import Detail, IssueReport
 from distriage.facts.environment import EnvironmentFacts, facts_of
 from distriage.facts.projects import Project, projects
 from distriage.facts.situation import Situation, situation_of
@@ -39,6 +39,16 @@ _FUNCTION_WORDS = frozenset(
         *("please", "help", "thanks", "thank", "hi", "hello", "any", "some"),
     )
 )
+# "Not working on multi gpu. It doesn't work when I use 2 gpus": nobody knows what happens.
+_NOTHING_SAID = frozenset(
+    (
+        *("work", "works", "working", "worked", "doesn", "don", "isn", "won", "fail", "fails", "failed", "failing"),
+        *("broken", "problem", "problems", "issue", "issues", "bug", "bugs", "error", "errors", "trouble", "wrong"),
+        *("try", "tried", "trying", "use", "using", "run", "running", "train", "training", "start", "idea", "ideas"),
+        *("multi", "multiple", "several", "two", "single", "one", "gpu", "gpus", "node", "nodes", "card", "cards"),
+        *("machine", "machines", "distributed", "parallel", "data", "model", "need", "solve", "fix"),
+    )
+)
 
 
 @dataclass(frozen=True)  # without slots, for cached properties
@@ -54,18 +64,29 @@ class ReadReport:
     input: ModelInput
     facts: EnvironmentFacts
 
-    @cached_property
+    @property
     def is_thin(self) -> bool:
         """Whether it says too little to tell a cause."""
-        if self.segments.is_unfilled_form:
-            return True
+        return self.detail < Detail.ENOUGH
+
+    @cached_property
+    def detail(self) -> Detail:
+        """How much it says."""
         content: set[str] = set()
         for match in _ANY_WORD.finditer(self.input.text.lower()):
             if match.group() not in _FUNCTION_WORDS:
                 content.add(match.group())
                 if len(content) == MIN_CONTENT_WORDS:
-                    return False
-        return self.segments.first_error is None and not any(map(quotes_exception, self.input.errors))
+                    break
+        words = {word for word in content if len(word) > 1 and not word.isdecimal()}
+        says_what = not (self.input.text.isascii() and words <= _NOTHING_SAID | projects().names.keys())
+        if self.segments.is_unfilled_form:
+            return Detail.LITTLE if says_what else Detail.NOTHING
+        if self.segments.first_error is not None or any(map(quotes_exception, self.input.errors)):
+            return Detail.ENOUGH
+        if not says_what:
+            return Detail.NOTHING
+        return Detail.LITTLE if len(content) < MIN_CONTENT_WORDS else Detail.ENOUGH
 
     @property
     def tracker(self) -> str:

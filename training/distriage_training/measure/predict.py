@@ -37,12 +37,12 @@ def probability_matrix(predictions: Sequence[Prediction], axis: str, labels: Seq
 def given_labels(classifier: Classifier, records: Sequence[Record], predictions: Sequence[Prediction]) -> Given:
     """Labels that the policy gives in each mode that abstains."""
     manifest, taxonomy = classifier.bundle.manifest, classifier.bundle.taxonomy
-    thin = [read(IssueReport(record.title, record.body)).is_thin for record in records]
+    details = [read(IssueReport(record.title, record.body)).detail for record in records]
     found: Given = {}
     for mode in (Mode.BALANCED, Mode.PRECISE):
         decisions = [
-            decide(prediction, manifest.axes, taxonomy, mode, thin=says_little)
-            for prediction, says_little in zip(predictions, thin, strict=True)
+            decide(prediction, manifest.axes, taxonomy, mode, detail=detail)
+            for prediction, detail in zip(predictions, details, strict=True)
         ]
         found[mode] = {
             axis.id: np.array(

@@ -1,0 +1,40 @@
+"""How much a report says, and what is given where it says next to nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+import distriage
+from distriage import IssueReport
+from distriage.base.types import Detail
+from distriage.reading.report import read
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "detail"),
+    [
+        ("not working on multi gpu", "It doesn't work when I use 2 gpus. Please help!!", Detail.NOTHING),
+        ("DeepSpeed not working", "I tried DeepSpeed with 8 GPUs but it is not working. Any ideas?", Detail.NOTHING),
+        ("fsdp bug", "", Detail.NOTHING),
+        ("Training hangs", "Please help", Detail.LITTLE),
+        ("only one gpu is used with deepspeed", "", Detail.LITTLE),
+        ("loss is nan on 8 gpus", "", Detail.LITTLE),
+        ("单机多卡训练只用到一张卡", "", Detail.LITTLE),
+        ("It fails", "RuntimeError: NCCL communicator was aborted on rank 1.", Detail.ENOUGH),
+    ],
+)
+def test_a_report_says_what_happens_or_that_something_does_not_work(title: str, body: str, detail: Detail) -> None:
+    assert read(IssueReport(title, body)).detail is detail
+
+
+def test_who_does_not_say_what_happens_gets_no_symptom_and_is_asked() -> None:
+    verdict = distriage.classify("not working on multi gpu", "It doesn't work when I use 2 gpus. Please help!!")
+    assert {axis for axis, said in verdict.axes.items() if said.silence == "thin"} == {
+        "stage",
+        "symptom",
+        "cause",
+        "fix",
+    }
+    assert [item.question[:13] for item in verdict.missing] == ["What happens?"]
+    hang = distriage.classify("Training hangs", "Please help")
+    assert {axis for axis, said in hang.axes.items() if said.silence == "thin"} == {"cause", "fix"}
