@@ -56,6 +56,13 @@ def asked(text: str, identifier: str, *, has_error: bool = False, thin: bool = F
     [
         ("8 ranks wait in all_reduce of gloo, train.py on the CPU only.", TORCH, "runtime-hang", "py-spy", "NCCL|FR_"),
         ("8 H100 wait in all_reduce, train.py with NCCL.", TORCH, "runtime-hang", "TORCH_FR_BUFFER_SIZE", "DETAIL"),
+        (
+            "8 H100 wait in all_reduce, train.py with NCCL, torch 2.6.0.",
+            TORCH,
+            "runtime-hang",
+            "TORCH_NCCL_TRACE_BUFFER_SIZE",
+            "TORCH_FR",
+        ),
         ("The libtorch binary in C++ waits.", TORCH, "runtime-hang", "`gdb -p PID", "py-spy"),
         ("`all_reduce_perf -g 8` prints nothing on 8 H100.", NCCL, "setup-hang", "`gdb -p PID", "py-spy"),
         ("2 x 4090, torch with NCCL: train.py waits.", TORCH, "setup-hang", "py-spy", "NCCL_P2P_DISABLE=1"),

@@ -150,6 +150,7 @@ SHOWN = {
     "extension-load": "It fails|Loading extension module cpu_adam",
     "ninja": "It fails|in setup.py",
     "trains": "It fails|in training",
+    "old-recorder": "It waits|torch 2.6.0",
     "broken-file": "It fails|HeaderTooLarge",
 }
 OF_QUESTIONS = {  # alone; as `SHOWN`
@@ -170,6 +171,7 @@ FROM_LABELS = {"serving", "training", "server"}  # of the verdict
 UNMET = {
     "needs-output": f"It fails|```\n{TRACEBACK}\n```",
     "recent-torch": "It fails|torch 1.13.1",
+    "recorder": "It waits|torch 2.6.0",
     "toolkit-unknown": "It fails|CUDA 12.8, driver 570.86.10",
     "no-hang": "It hangs|for ever",
     "no-stacks": "It waits|py-spy shows",

@@ -97,6 +97,8 @@ _RESERVED = regex(  # the allocator's own numbers, in GiB
     r"(\d{1,4}(?:\.\d{1,3})?) gib (?:is )?reserved by pytorch but unallocated"
     r"|(\d{1,4}(?:\.\d{1,3})?) gib already allocated[^\n]{0,80}?(\d{1,4}(?:\.\d{1,3})?) gib reserved in total"
 )
+_RELEASE = regex(r"(\d{1,2})\.(\d{1,2})")
+_NEWEST = (99, 0)  # a release that is not stated
 _OLD_TORCH = ("mib cached", "gib cached", "reserved in total by pytorch")  # how releases before 2 count memory
 _TITLE_CHARS = 256  # GitHub's maximum
 _WATCHED = regex(r"rank ?(\d{1,5})\]:? ?[^\n]{0,200}?seqnum=")
@@ -135,7 +137,7 @@ def seen_in(
         or (facts.gpu_count is None and _stands(_SEVERAL, shown))
         or (project is not None and project.distributed)
     )
-    several_nodes = facts.nodes > 1 if facts.nodes is not None else any_of(_SEVERAL_NODES, own)
+    several_nodes = facts.nodes > 1 if facts.nodes is not None else any_of(_SEVERAL_NODES, own.replace("numa node", ""))
     # Workers of Ray and Horovod have a device only where the report speaks of one.
     spoken = bool(subjects & {"device", "nccl"}) or None not in (facts.cuda, facts.gpu_model)
     on_cpu = no_device or (ray and not spoken)
@@ -149,6 +151,9 @@ def seen_in(
     nccl = gpu and several and not ray and "nccl" not in facts.absent
     one_process = any_of(_ONE_PROCESS, shown) and not any_of(_NOT_ONE, shown)
     frame, hangs = _last_frame(segments), _stands(_HANGS, shown)
+    stated = _RELEASE.match(facts.torch or "")
+    release = (int(stated[1]), int(stated[2])) if stated else _NEWEST
+    recent = release >= (2, 0) and not any_of(_OLD_TORCH, shown)
     python_shown = any_of(_PYTHON, shown) or bool(frame)
     holds = {
         "native": native,
@@ -175,7 +180,9 @@ def seen_in(
         and not any_of((*_LIBRARIES, *_folders(known)), frame)
         and not (framework and f"{framework.lower()}/" in frame),
         "child-failed": "childfailederror" in shown and segments.first_error is None,
-        "recent-torch": not (facts.torch or "2").startswith(("0.", "1.")) and not any_of(_OLD_TORCH, shown),
+        "recent-torch": recent,
+        "recorder": recent and release >= (2, 9),
+        "old-recorder": recent and (2, 3) <= release < (2, 9),  # its settings have other names
         "reserved": any(map(_is_fragmented, _RESERVED.findall(shown))),
         "config": bool(segments.of(Kind.CONFIGURATION)),
         "toolkit-unknown": facts.cuda is None or facts.driver is None,
