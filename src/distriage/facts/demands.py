@@ -21,10 +21,13 @@ _NO_COUNT_CHARS = 90  # at most
 # "The model needs 8x A100"; a job and a reproduction use what they ask for
 _DEMAND = regex(
     r"(?P<uses>\b(?:you|reproduction|job|pod|slurm) (?:only |just )?)?"
-    r"(?<=\w )(?:needs?|requires?|required|asks? for|allocates?) [^\n.;]{0,12}\Z",
+    r"(?:(?<=\w )(?:needs?|requires?|required|asks? for|allocates?) [^\n.;]{0,12}"
+    r"|\b(?:papers?|authors|tutorial|readme|docs|documentation|blog|guide)"
+    r" (?:use[sd]?|trained (?:it |this )?(?:on|with)|ran (?:it )?on|says?|recommends?|assumes?) (?:at least )?)\Z",
     re.I,
 )
 _DEMAND_CHARS = 60  # at most
+_REQUIRED = regex(r"\S{1,12} (?:[\w-]{1,12} ){1,3}(?:is|are) (?:required|needed|recommended|necessary)\b", re.I)
 # "8x A100, which we lack", "8x A100, but I own 4"; not "2 GPUs, but I have seen it once"
 _LACKED = regex(
     r"[^\n.;]{0,50}?[ .;,] ?(?:we|i) "
@@ -48,9 +51,9 @@ def is_no_count(text: str, place: int) -> bool:
 
 
 def is_demanded(text: str, place: int) -> bool:
-    """Whether something other than the reporter's job asks for the hardware at a place."""
+    """Whether something other than the reporter's job asks for the hardware at a place, or has it."""
     demand = _DEMAND.search(text, max(0, place - _DEMAND_CHARS), place)
-    return demand is not None and not demand["uses"]
+    return not demand["uses"] if demand else _REQUIRED.match(text, place) is not None
 
 
 def is_lacked(text: str, place: int) -> bool:

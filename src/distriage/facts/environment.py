@@ -12,19 +12,20 @@ from functools import partial
 from typing import Any, TypeVar
 
 from distriage.base.texts import regex
-from distriage.facts.counting.counts import count_gpus, counts_gpus, speaks_of_several_nodes
+from distriage.facts.counting.counts import GpuCounts, count_gpus, counts_gpus, speaks_of_several_nodes
 from distriage.facts.counting.nodes import are_on_a_machine, count_nodes, is_each, printed_counts
 from distriage.facts.counting.options import JOB_OF_SEVERAL, asks_for_one
 from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
-from distriage.facts.projects import PYTORCH, Tracker, projects
+from distriage.facts.projects import PYTORCH, Tracker, What, projects
 from distriage.facts.regressions import worked_before
 from distriage.facts.release.likeliest import likeliest_version
 from distriage.facts.scanning import Passage, Source, any_of, own_lists, passages, with_commands
+from distriage.facts.several import moved_in, of_a_list, of_title, releases
 from distriage.facts.spoken import absent_things, names_cpu_only, names_other_device
 from distriage.facts.systems import launcher_of, system_of, windows_of_paths
-from distriage.facts.versions import Comparison, Versions, moved_in, of_title, releases
+from distriage.facts.versions import Comparison, Versions
 from distriage.segments import Segments, split
 
 _Value = TypeVar("_Value", str, int)
@@ -117,7 +118,9 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         printed = versions_of_packages(output, Versions(), labelled=True)
         versions |= {fact: named for fact, named in printed.items() if not versions[fact]}
     versions["python"] = versions["python"] or python_of_paths(output, own, stated)
-    versions = {fact: of_title(named, segments.title) for fact, named in versions.items()}
+    versions = {
+        fact: of_a_list(of_title(named, segments.title), stated.text or output.text) for fact, named in versions.items()
+    }
     is_example = _is_example(segments.title, own, output)
     named_gpus = gpu_places(stated.words)
     model = None if is_example else gpu_model(stated, named_gpus)
@@ -130,7 +133,9 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     )
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
     nodes = None if is_example else count_nodes(started)
-    counted = {} if is_example else _counted(started, output, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
+    serves = projects().is_a(framework[0], What.SERVER)
+    gpus = count_gpus(started, names_gpu=bool(named_gpus), on_gpus=on_gpus, serves=serves)
+    counted = {} if is_example else _counted(started, output, nodes, gpus)
     if on_cpu:
         versions = {fact: named for fact, named in versions.items() if fact not in _OF_DEVICES}
         found |= {fact: count for fact, count in counted.items() if count[0] == 0}
@@ -230,10 +235,10 @@ def _versions_of_others(product: str | None, own: Passage, stated: Passage) -> d
 
 
 def _counted(
-    text: Passage, output: Passage, nodes: tuple[int, int] | None, *, names_gpu: bool, on_gpus: bool | None
+    text: Passage, output: Passage, nodes: tuple[int, int] | None, found: GpuCounts
 ) -> dict[str, tuple[int, Source]]:
     """`gpu_count` and `gpus_per_node`."""
-    total, per_node, asked, is_unknown, is_part = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
+    total, per_node, asked, is_unknown, is_part = found
     counts = {**_placed("gpu_count", total, text), **_placed("gpus_per_node", per_node, text)}
     times = nodes[0] if nodes else 1
     # The sum over several nodes is unknown without their number

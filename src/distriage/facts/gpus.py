@@ -74,6 +74,11 @@ _ON_ANOTHER = regex(
 )
 _BUT_HERE = regex(r"[^\n.;,]{0,30}[.;,] (?:but )?(?:here|on (?:the|my|our|this))\b", re.I)
 _ELSEWHERE_CHARS = 100  # at most
+_FINE_ON = regex(
+    r"(?<!not )(?<!n't )(?<!never )\b(?:works|worked|fine|ok)(?: fine)? (?:on|with) (?:an? |the |my |our )?"
+    r"(?:\d{1,3} ?[x×*]? ?)?(?:nvidia )?\Z",
+    re.I,
+)
 _CARD_SUFFIX = r"(?i:\s?Ti(?:\sSuper)?\b|D\b)"
 _COUNTED_CARD = regex(rf"(?P<v>{GPU_NUMBER}{_CARD_SUFFIX}?)(?![\dA-Za-z_])")
 _CARD_AFTER = r"(?=\s?(?:Ti\b|super\b|GPUs?\b|cards?\b|上|显卡|卡|\(?\d{2}\s?GB?\b))"
@@ -207,7 +212,7 @@ def _is_elsewhere(text: str, place: int, *, surely: bool = False) -> bool:
     begin = max(0, place - _ELSEWHERE_CHARS)
     if _ELSEWHERE.search(text, begin, place) or is_lacked(text, place):
         return True
-    if not surely and is_demanded(text, place):
+    if not surely and (is_demanded(text, place) or _FINE_ON.search(text, begin, place)):
         return True
     another = _ON_ANOTHER.search(text, begin, place)
     return another is not None and bool((another["works"] and not surely) or _BUT_HERE.match(text, place))

@@ -98,7 +98,7 @@ def _plain(sentence: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, in
     """Working and failing version, the latter perhaps empty, with their places."""
     if not any_of(_TRIGGERS, sentence.lower()):
         return
-    moved, others = _patterns(names)
+    moved, others, called = _patterns(names)
     for match in moved.finditer(sentence):
         yield match["x"], match["y"], match.start("x"), match.start("y")
     for pattern in others:
@@ -106,12 +106,16 @@ def _plain(sentence: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, in
             before = sentence[max(0, match.start() - _BEFORE_CHARS) : match.start()]
             if (_DENIED.search(before) and not _USED.search(before)) or _BUT.match(sentence, match.end()):
                 continue
+            if match["x"].count(".") == 1 and not called.search(sentence, 0, match.start("x")):
+                continue  # "--gpu-memory-utilization 0.9 crashes, 0.8 works"
             yield match["x"], "", match.start("x"), 0
 
 
 @cache
-def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Pattern[str]]]:
-    """An upgrade with both numbers, and one number that works; for a product's names."""
+def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Pattern[str]], re.Pattern[str]]:
+    """An upgrade with both numbers, one number that works, and what says before a short one that it is a release; for a
+    product's names.
+    """
     called = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
     ours = rf"(?:the|my|our|a|version|release|{called})"
     before = "the|my|our|a|previous|older|earlier|old|version|release|docker|image|container"
@@ -138,7 +142,8 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Patt
         rf"(?:{name}(?:from\s{name}v?{_NUMBER}\s)?)(?:back\s)?to\s{name}{x}[^\n]{{0,60}}?\b{_FIXES}\b",
         rf"\blast\s(?:known\s)?(?:working|good)\s(?:version|release)(?:\s(?:is|was))?[\s:=]{{1,3}}{name}{x}",
     )
-    return moved, tuple(re.compile(text, re.I) for text in texts)
+    is_release = re.compile(rf"(?:\b(?:version|release|image|tag|v|in)|{called})[\s:=@/`'\"*(-]{{0,3}}v?\Z", re.I)
+    return moved, tuple(re.compile(text, re.I) for text in texts), is_release
 
 
 def _is_release(version: str, product: str) -> bool:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from distriage.base.texts import regex
 from distriage.facts.scanning import Passage, Source, before_on_line, matches_at
-from distriage.segments import Kind
 
 # An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0, `0.4.6-cu124` and `0.4.6-rocm630` are 0.4.6, a file's `0.1.post1.tar.gz`
 # is 0.1.post1. Each text is read in one way only: the second suffix begins with a sign.
 _SUFFIX = r"(?:rc|dev|post|a|b(?=\d|eta)|cu|cpu|git|rocm|xpu)(?:\w|\.(?!tar|whl|zip))*"
 _OF_BUILD = r"-(?:cu|rocm\d)"
-_ADDRESS = r"(?!\d{1,3}(?:\.\d{1,3}){3}[/:]\d|192\.168\.|127\.0\.)"  # of a network
+_ADDRESS = (  # of a network
+    r"(?!\d{1,3}(?:\.\d{1,3}){3}[/:]\d"
+    r"|(?:192\.168|127\.0|10\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(?![\w.]\d))"
+)
 _FACTOR = r"(?!\d{0,2}[xB](?!\w))"  # 2.5x, or any 2.5; a model of 1.8B
 VERSION = (
     rf"{_ADDRESS}(?P<v>\d+\.\d+(?:\.\d+){{0,2}}(?:(?!{_OF_BUILD})[-+.]?{_SUFFIX}(?:(?!{_OF_BUILD})[-+]{_SUFFIX})*)?)"
     rf"{_FACTOR}"
 )
-NAME_BEFORE = r"(?:(?<![A-Za-z0-9_./-])(?<![<>]=)(?<![<>]=\s)|(?<=-----))"  # MXNet's listing begins a part with a rule
+# MXNet's listing begins a part with a rule; an item's number may stand close: "4.pytorch version: 1.5.1"
+NAME_BEFORE = r"(?:(?<![A-Za-z0-9_./-])(?<![<>]=)(?<![<>]=\s)|(?<=-----)|(?<=\n\d\.))"
 NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version, "torch2" is a name
 IS = r"is(?=\s)|版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
 BLANKS = r"[^\S\n]{1,80}+"  # `pip list` sets versions in a column of their own: a run of blanks counts once
@@ -37,18 +40,18 @@ NOTE = (
 )
 # "torch 2.7.0 works; after the upgrade to 2.8.0 it hangs": a version without a name, of the last one named.
 _OTHER_VERSION = regex(
-    r"[^\n]{0,80}?(?:\b(?:to|with|on|in|but|only|and|or|vs\.?|(?P<bound>than|since|until))\s|[到至]\s?|(?:->|→)\s?"
+    r"[^\n]{0,80}?(?:\b(?:to|with|on|in|but|only|and|or|vs\.?|(?P<bound>than|since|until|With|On|In|Since|After))\s|[到至]\s?|(?:->|→)\s?"
+    r"|[，,；;]\s?(?=v?\d[\d.]{2,12}\s?(?:不行|报错|失败|出错|就|会|卡|挂))"
     r"|[,;]\s(?=v?\d[\d.]{2,12}\s(?:hangs?|fails?|crash|does|gives|breaks?|works|is)))"
     rf"v?{VERSION}(?![\w%]|\s?(?:times|[GMTK]i?B|seconds|minutes|hours)\b)"
 )
 _AND = regex(r"(?:\s?[,/&]\s?|\sand\s)v?")
-_ONLY = regex(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
-_MOVED = regex(  # of a title: "breaks from 4.33.2 to 4.35.2", "regression 0.6.7 -> 0.6.8"
-    r"\b(?:break|fail|regress|slow|broke|crash|hang)\w{0,6} (?:\w{1,12} ){0,2}"
-    r"(?:(?P<from>from )|(?=v?\d+\.\d+\.\d\S{0,12} ?(?:->|→) ?v?\d+\.\d+\.\d))"
-    r"v?(?P<left>\d[\w.]{1,16}) ?(?(from)to|(?:->|→)) ?v?(?P<to>\d[\w.]{1,16})",
-    re.I,
+_LISTED = regex(rf"(?:\s?[,/&、和]\s?(?:and\s)?|\sand\s)v?{VERSION}(?!\w|\.\d|[ -](?:and\s)?[A-Za-z][\w-]+[ =]v?\d)")
+_NAMED = regex(  # another thing with its version, to which the number behind it may belong
+    r"(?<![\w-])(?!(?i:to|with|on|in|but|only|and|or|vs|than|since|until|from|version|release|v)\b)"
+    r"[A-Za-z][\w-]{1,30}[ =:]v?\d+\.\d+\.\d"
 )
+_ONLY = regex(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
 # The words for a version that works. "Works around", "works only": not quite.
 _WORKS_BEHIND = regex(
     r"(?:\.x\b)?(?:-cp\d\S{0,40})?[`'\"*)]{0,3},?\s(?:it\s|this\s|everything\s|all\s|the\ssame\s\w{3,9}\s)?"
@@ -77,6 +80,16 @@ _UP_TO = regex(r"\b(?P<works>(?:works|worked|fine|ok) )?(?:up to|until|till) (?:
 _UP_TO_CHARS = 36  # at most
 _COULD = regex(r"[`'\"]{0,2},? (?:i|we|it|this|everything|all) (?:could|can|was|worked|works|ran|did)\b", re.I)
 _DOWNGRADED = regex(rf"[Dd]owngrad(?:e|ed|ing)\s(?:[\w-]{{1,30}}\s)?to\sv?{VERSION}")
+# "Is this fixed in vLLM 0.11?", "does NCCL 2.28 fix it?", "we cannot upgrade to torch 2.7"
+_ASKED_BEFORE = regex(
+    r"(?:\b(?:is|was|will|has|should)\s(?:this|it|that)\s(?:already\s|be\s|been\s){0,2}"
+    r"(?:fixed|solved|resolved|supported|planned|addressed)\s(?:in|with|by)\s(?:the\s)?"
+    r"|\b(?:can(?:not|\s?n.t)|unable\sto|plan(?:ning)?\sto|would\slike\sto)\s(?:upgrade|update|move|switch|go)\sto\s"
+    r"|\b(?P<does>does|would|will)\s)\Z",
+    re.I,
+)
+_ASKED_BEFORE_CHARS = 50  # at most
+_FIXES_BEHIND = regex(r"\s(?:fix|solve|resolve|help|address|support)\b", re.I)
 _UPGRADED_BEFORE = regex(
     r"(?:(?<!not\s)(?<!n't\s)(?<!be\s)\b(?:upgrad|updat|bump|switch)ed"
     r"|\b(?:after|since|when|once)\s(?:i\s|we\s)?(?:upgrad|updat)(?:ing|e))\s(?:my\s|our\s|the\s)?\Z",
@@ -93,7 +106,6 @@ _LEFT_BEHIND = regex(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
 UNTAGGED = regex(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 # `git describe` before the release that it is of: v2.2.0-rc4-8-g2b96f3662b 2.2.0
 _DESCRIBED = regex(r"-\d{1,5}-g[0-9a-f]{6,40},?\s{1,3}(?P<v>\d+\.\d+[\w.]{0,16}(?:-(?:dev|rc|alpha|beta)\d{0,8})?)")
-_RELEASE = regex(r"\d+(?:\.\d{1,4})+(?!\d)")  # without a build's number, 6.1.40091
 _MOST_LABELLED = 8
 _LABEL = regex(r"[:=/]|-\d|\bv\d|\+cuda|version|release", re.I)
 
@@ -155,38 +167,6 @@ def joined(found: Iterable[Versions]) -> Versions:
     return Versions(in_use, working, all_work)
 
 
-def moved_in(title: str) -> Versions:
-    """The releases of a title such as "breaks from 4.33.2 to 4.35.2"."""
-    moved = _MOVED.search(title)
-    if moved is None or "." not in moved["left"] or "." not in moved["to"]:
-        return NO_VERSIONS
-    at = Source(Kind.TITLE, 0)
-    return Versions({moved["to"]: at}, {moved["left"]: at})
-
-
-def of_title(named: Versions, title: str) -> Versions:
-    """The one of several releases that the title names alone; `2.0.0.dev3` tells more of it than `2.0`."""
-    if (moved := _MOVED.search(title)) and {moved["left"], moved["to"]} <= named.in_use.keys():
-        left, to = moved["left"], moved["to"]
-        return Versions({to: named.in_use[to]}, {**named.working, left: named.in_use[left]})
-    titled = {version: source for version, source in named.in_use.items() if version in title}
-    if not len(titled) == 1 < len(named.in_use):
-        return named
-    begin = f"{next(iter(titled))}."
-    built = {version: at for version, at in named.in_use.items() if version.startswith(begin) and "dev" in version}
-    return Versions(built if len(built) == 1 else titled, named.working)
-
-
-def releases(versions: Iterable[str]) -> list[str]:
-    """One version of each release among them: 2.1 may be 2.1.2, and 2.1.2+cu121 is; 2.3 is not."""
-    found: dict[tuple[str, ...], str] = {}
-    for version in versions:
-        if numbers := _RELEASE.search(version):
-            found.setdefault(tuple(numbers[0].split(".")), version)
-    shorter = {release[:length] for release in found for length in range(1, len(release))}
-    return [version for release, version in found.items() if release not in shorter]
-
-
 def versions_at(
     pattern: re.Pattern[str], passage: Passage, begins: Sequence[int], *, labelled: bool = False
 ) -> Versions:
@@ -215,10 +195,12 @@ def versions_at(
         )
         after_working = match.end() if works else 0
         found.append((version, match.start(), works))
+        listed = [version, *_listed_behind(text, match)]
+        found += ((one, match.start(), works) for one in listed[1:])
         if _is_labelled(text, match):
-            own.append(version)
+            own += listed
         other = _OTHER_VERSION.match(text, match.end())
-        if other is None or other["v"].partition(".")[0] != version.partition(".")[0]:
+        if other is None or not _is_like(other["v"], version) or _NAMED.search(text, match.end(), other.start("v")):
             continue
         # "0.8.4 is slower than 0.8.2, since 0.7.0": of one that fails, the other is but a comparison.
         if (works or not other["bound"]) and (written := _written(other)):
@@ -238,6 +220,21 @@ def versions_at(
     return Versions({one: sources[one] for one in in_use}, {one: sources[one] for one in working}, not failing)
 
 
+def _is_like(other: str, version: str) -> bool:
+    """Whether a number without a name may be a release of the same thing: 0.8 beside 0.9.0 may be a setting's."""
+    major = version.partition(".")[0]
+    is_short = other.count(".") < version.count(".")
+    return other.partition(".")[0] == major and not (major == "0" and is_short)
+
+
+def _listed_behind(text: str, match: re.Match[str]) -> Iterator[str]:
+    """The versions of a list that a match begins: "0.8.0, 0.8.5", "both 0.6.6 and 0.7"."""
+    major, end = match["v"].partition(".")[0] if match.groupdict().get("v") else "", match.end()
+    while (one := _LISTED.match(text, end)) and one["v"].partition(".")[0] == major:
+        yield _written(one)
+        end = one.end()
+
+
 def _is_labelled(text: str, match: re.Match[str]) -> bool:
     """Whether a version follows the colon of a line of its own, or is in a listing of `torch.utils.collect_env`."""
     before = before_on_line(text, match.start())
@@ -245,10 +242,12 @@ def _is_labelled(text: str, match: re.Match[str]) -> bool:
 
 
 def _is_in_use(match: re.Match[str]) -> bool:
-    """Not of "the last release that works", nor of an intended upgrade "torch to 2.4.0" that did not happen."""
+    """Not of "the last release that works", "is it fixed in torch 2.4?", nor of an intended upgrade to 2.4.0."""
     start = match.start()
     if _LAST_GOOD_BEFORE.search(match.string, max(0, start - _LAST_GOOD_BEFORE_CHARS), start):
         return False
+    if asked := _ASKED_BEFORE.search(match.string, max(0, start - _ASKED_BEFORE_CHARS), start):
+        return bool(asked["does"] and not _FIXES_BEHIND.match(match.string, match.end()))
     before = max(0, start - _UPGRADED_BEFORE_CHARS)
     return not match.groupdict().get("to") or bool(_UPGRADED_BEFORE.search(match.string, before, start))
 

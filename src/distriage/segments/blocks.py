@@ -19,7 +19,10 @@ _MARKDOWN_HEADING = regex(r"#{1,6}\s+(.{1,200}?)[\s:#*]*$|\*\*([^*]{1,80})\*\*:?
 _LOG_LINE = regex(
     r"\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d|\[(?:rank)?\d+\]|File \"|Traceback"
     r"|[\w.]+(?:Error|Exception)\b|(?:ERROR|INFO|WARNING|DEBUG|WARN|FATAL)\b|frame #|#\d+ |[EWIF]\d{4} "
-    r"|\*\*\*|terminate called|Collecting |Downloading |Requirement |building |gcc |nvcc )"
+    # pip's and compilers' lines; "gcc 11.4.0, nvcc 12.1" and "Downloading the model fails" are the reporter's
+    r"|\*\*\*|terminate called|Collecting [\w.\[\]-]+(?:$| ?[<>=~!(])"
+    r"|Downloading (?:\S*\.(?:whl|tar)|https?:|[^:]{0,60}: +\d+%)"
+    r"|Requirement already|building '|gcc (?:-|\S*/)|nvcc (?:-|\S*/|fatal|warning|error))"
 )
 _COMMAND = regex(
     r"[`\s]*(?:[$%] )?(?:sudo |nohup |time )?(?:export )?(?:[A-Z][A-Z0-9_]{1,60}=\S{0,300} +){0,20}(?:torchrun\b|python[\d.]{0,5} +(?:-\w+ +){0,3}[\w./-]"

@@ -17,7 +17,7 @@ from distriage.facts.compatibility.requirements import OTHERS, PACKAGES, PYTHON,
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import What, projects
 from distriage.facts.scanning import Source, any_of
-from distriage.facts.versions import releases
+from distriage.facts.several import releases
 from distriage.segments import Kind, Segments
 
 # A line of `pip freeze`, `pip list`, `conda list` or collect_env, and `vllm: 0.6.3` of SGLang's or Transformers'.

@@ -7,16 +7,19 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from distriage.base.texts import regex
+from distriage.facts.counting.degrees import stated_degree
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
 from distriage.facts.counting.options import JOB_OF_SEVERAL, MPI_LAUNCHERS, NO_GPUS, ONE_VISIBLE, OPTIONS, asked_gpus
+from distriage.facts.counting.parts import part_of
 from distriage.facts.counting.success import fails_behind, is_fine
 from distriage.facts.demands import is_demanded, is_no_count
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
 from distriage.facts.scanning import Counts, Passage, any_of, first_at, matches_at, most, places
 
-_GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|(?:graphics? |video )?cards?)"
+_HOURS = r"(?![ -](?:GPU[ -])?(?i:hours?|days?|weeks?|months?|years?)\b)"  # "2000 H100 hours" counts none
+_GPU = rf"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|time|util|usage)){_HOURS}s?|(?:graphics? |video )?cards?)"
 _MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
-_NAMED = rf"(?:{GPU_NAME}|\d0[5-9]0(?:D|(?i:\s?Ti))?)s?{AFTER}"
+_NAMED = rf"(?:{GPU_NAME}|\d0[5-9]0(?:D|(?i:\s?Ti))?)s?{AFTER}{_HOURS}"
 _CARD_SIGN = "卡(?![住死顿壳了着在])"  # a card; with these it is "stuck"
 # Each pattern begins with a digit and looks back from it: `re` finds such patterns five times as fast as those that
 # begin with a lookbehind.
@@ -30,11 +33,6 @@ _GPUS = regex(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Llama-3
     rf"(?:[ -]?(?i:{_MAKER}|(?:rtx|gtx|[abhv]\d00|\d0[5-9]0|a6000|logical|physical|-)\s){{0,3}}(?i:\d{{2,3}}\s?GB\s)?"
     rf"(?:(?i:{_GPU})|{_CARD_SIGN}){AFTER}(?!=)| (?=[A-Za-z])(?i:{_MAKER}){{0,2}}(?:{_NAMED}|RTX|GTX))"
 )
-_PART_BEFORE = regex(
-    r"\b(?:on|with|using|uses?|only|over|takes?|to|choose|chose|select) (?P<part>\d{1,3}) (?:gpus? )?(?:to use )?\(?"
-    r"(?:(?:out )?of|among) (?:the |our |my |its )?\Z|\b(?P<some>\d{1,3}) gpus? (?:on|of|in) an? \Z"
-)  # 4 of 8 GPUs, 2 GPUs on an 8xA100 machine
-_PART_BEFORE_CHARS = 40  # at most
 _TIMES = regex(r"[x×*]\s?(?P<v>[1-9]\d{0,2})(?![A-Za-z0-9_.])")  # H100 x 8, x8 H100
 _COUNTED_BEFORE = regex(rf"(?<![\w.])\d{{1,3}}\s{GPU_NAME}\s?\Z")  # 2 H800*8 nodes; but "A100 x 8 nodes" are eight
 _COUNTED_BEFORE_CHARS = 16  # at most
@@ -72,7 +70,8 @@ A_MACHINE = regex(
     r"(?:machine|workstation|server|pc|rig|dgx)\b(?! learning)|\.\d{0,2}x?large\b"
 )
 _SEVERAL_NODES = regex(
-    r"hosts\b|multi[- ]?host|node(?:s\b(?<!numa nodes)|\b(?:(?<=new node)|(?<=second node)|(?<=other node)))"
+    r"kind: (?:leaderworkerset|raycluster|rayjob|rayservice|jobset|statefulset)\b"
+    r"|hosts\b|multi[- ]?host|node(?:s\b(?<!numa nodes)|\b(?:(?<=new node)|(?<=second node)|(?<=other node)))"
     r"|multi[- ]?node|machines\b|[多几跨]机|[多几跨]个?节点"
 )
 # For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
@@ -147,12 +146,13 @@ class GpuCounts(NamedTuple):
     is_part: bool = False
 
 
-def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> GpuCounts:
+def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None, serves: bool) -> GpuCounts:
     """Count the GPUs of a text.
 
     Args:
         names_gpu: Whether it may hold the name of one.
         on_gpus: Whether the job runs on GPUs, so that MPI's processes have one each; by the text's words if None.
+        serves: The report's product is a server.
     """
     text, words = passage.text, passage.words
     per_node: Counts = []
@@ -204,7 +204,9 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None) -> Gp
             alone = _ONE_NODE_BEHIND.match(words, single.end())
             return GpuCounts(None, (1, single.start()), is_unknown=not alone)
         none = first_at(NO_GPUS, words, places(("gpus",), words))
-        return GpuCounts((0, none.start()) if none else None, None)
+        on_gpus = on_gpus or any_of(("nccl", "cuda"), words) or _OF_GPUS.search(words) is not None
+        degree = stated_degree(words, on_gpus=on_gpus, serves=serves)
+        return GpuCounts((0, none.start()) if none else degree, None)
     return GpuCounts(most(total, 100_000), most(per_node, 100), asked, is_unknown, is_part)
 
 
@@ -222,12 +224,12 @@ def _said(text: str, words: str) -> tuple[Counts, Counts, bool]:
     for match in (*GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
         start = match.start("v")
         number, by = number_of(match), match.groupdict().get("by")
-        part = _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start)
-        fine = is_fine(words, part.start(part.lastgroup or 0) if part else start, match.end())
+        part = part_of(words, start, match.end())
+        fine = is_fine(words, min(part[1], start) if part else start, match.end())
         if fine and not fails_behind(words, match.end()):
             continue
         if part:
-            parts[number] = (int(part["part"] or part["some"]), start)
+            parts[number] = (part[0], start)
         elif not (_counts_nodes(text, match) or is_no_count(text, start) or _OF_A_PART.match(words, match.end())):
             of_node, in_all = aside if fine or is_demanded(text, start) else (per_node, total)
             (of_node if by or _is_per_node(text, match) else in_all).append((int(by) if by else number, start))

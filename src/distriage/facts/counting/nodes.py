@@ -48,7 +48,8 @@ _IN_OTHER_SCRIPTS = (
 # A number that no longer holds: "2 nodes, was 4 nodes", "saved on 4 nodes", "resuming on 2 nodes instead of 4 nodes".
 # But a report that it works "on 1 node instead of 2 nodes" is about two.
 _FORMER = regex(
-    r"(?:(?:[,;(]\s?(?:was|were)|\b(?:previously|formerly|saved))(?:\s(?:on|with|by))?"
+    r"\bcluster (?:of|with|has) (?:about |some )?\Z"
+    r"|(?:(?:[,;(]\s?(?:was|were)|\b(?:previously|formerly|saved))(?:\s(?:on|with|by))?"
     r"|\b(?:resum|restor|restart|continu|load)[^.\n]{1,50}\sinstead\sof)\s\Z"
 )
 _FORMER_CHARS = 72  # at most
@@ -73,7 +74,8 @@ _REPLICA_SPECS_CHARS = 4000  # at most
 _SINGLE = ("single ", "single-", "one ", "one-", "gpus of ", "单机", "--standalone")
 _SINGLE_NODE = regex(
     r"(?<!than )(?<!least )(?<!those of )(?<!equal to a )(?<!than a )(?<!type=)"
-    r"\b(?:single|one)[ -](?:(?!more|other|such|each|gpu)[a-z]{3,16} )?"
+    r"\b(?:single|one)[ -](?:(?!more|other|such|each|gpu)[a-z]{3,16} "
+    r"|(?:\d{1,2} ?[x×*] ?)?(?:(?:amd|nvidia) )?(?:[a-z]{1,3}\d{2,4}[a-z]{0,2}|\d{1,2}[ -]gpu)[ -])?"
     r"(?:node|machine|server|host)\b"
     rf"(?!\sto\s(?:\d|multi|many|several|{'|'.join(NUMBER_WORDS)}))"
     r"(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the|maps?|graph|scenario|case)\b|[^\n.;]{0,30}\bother\b)"
@@ -138,7 +140,8 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
         for match in matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))
     ]
     if (specs := words.find(_REPLICA_SPECS)) >= 0:
-        counts.append((sum(map(int, _REPLICAS.findall(words, specs, specs + _REPLICA_SPECS_CHARS))), specs))
+        replicas = sum(map(int, _REPLICAS.findall(words, specs, specs + _REPLICA_SPECS_CHARS)))
+        counts.append((replicas - ("mpireplicaspecs" in words), specs))  # its launcher runs no worker
     if not text.isascii():
         found = [match for pattern in _IN_OTHER_SCRIPTS for match in pattern.finditer(words)]
         counts += [(number_of(match), match.start()) for match in found if not is_no_count(words, match.start("v"))]

@@ -22,7 +22,7 @@ _PER_NODE_OPTION = regex(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_V
 OPTIONS = (
     *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size"),
     *("numgpus", "num_devices", "num_processes", "gpu count", "gpu_count", "number of gpus:"),
-    *("tpu_cores=", "-tp-size", "-tp "),
+    *("tpu_cores=", "-tp-size", "-tp ", "ngpu=", "gpunum="),
 )
 # But not the advice of Accelerate's errors, the demand of a Ray actor, the origin of a checkpoint, or a degree of 1.
 _OPTION = regex(

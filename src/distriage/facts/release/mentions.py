@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from distriage.base.texts import folded, regex
-from distriage.facts.release.names import OTHER, WORD, Names, is_of_another, kinds_of, named, whose
+from distriage.facts.release.names import OTHER, WORD, Names, goes_on, is_of_another, kinds_of, named, whose
 from distriage.facts.scanning import Passage, Source, matches_at, places
 from distriage.facts.versions import UNTAGGED, VERSION, is_last_good
 from distriage.segments import Kind
@@ -240,7 +240,8 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
     said = kinds_of(WORD.findall(_END.split(before)[-1])[-_WORDS_BEFORE:])
     match, sign = _BEHIND.match(words, one.end), _SIGN.match(before.rstrip(_QUOTES)[::-1])
     name, *further = named(before, names, is_number=one.of is Of.NUMBER)
-    if one.of is Of.NUMBER and name != "own" and is_of_another(behind, names):
+    goes_on_with = name == "no name" and goes_on(words, one.begin, one.value, names)
+    if one.of is Of.NUMBER and (goes_on_with or (name != "own" and is_of_another(behind, names))):
         name = OTHER
     signs = (
         f"just after {(said[-1] or 'name') if said else 'nothing'}",

@@ -16,6 +16,8 @@ _NO_LETTERS = regex(r"[^a-z0-9]+")
 # "installed by pip: 0.6.3"
 _BY_TOOL = regex(r"\b(?:by|via|through|install(?:ed|ing)?\s(?:from|with|using))\s\w{3,6}\W{0,5}\Z")
 _OF = regex(r"\W{0,2}\sof\s(?:my|our|the|this|their)\s(?P<name>[\w-]{2,30})(?!\s(?:image|container|package))")
+_WITH_NAME = regex(r"(?<![\w-])(?P<name>[a-z][\w-]{1,30})(?:==|[ =:@])v?(?P<major>\d{1,3})\.\d")
+_WITH_NAME_CHARS: Final = 140  # at most before a number that goes on with it
 _WORDS_OF_NAME: Final = 4
 _LEAST_NAME, _LEAST_PART = 3, 4  # letters of a name that several words are compared with, and of a name's part
 
@@ -97,6 +99,18 @@ def is_of_another(behind: str, names: Names) -> bool:
     """Whether the words behind a number give it to another: "1.0 of our app"."""
     of = _OF.match(behind)
     return of is not None and letters_of(of["name"]) in _tools() | names.others
+
+
+def goes_on(words: str, begin: int, value: str, names: Names) -> bool:
+    """Whether a number is a further release of another thing: "peft 0.14.0 was fine. Since 0.15.0 it fails".
+
+    Args:
+        words: In small letters; the number begins at `begin`.
+    """
+    found = [*_WITH_NAME.finditer(words, max(0, begin - _WITH_NAME_CHARS), begin)]
+    if not found or "\n\n" in words[found[-1].end() : begin]:
+        return False
+    return found[-1]["major"] == value.partition(".")[0] and letters_of(found[-1]["name"]) in names.others
 
 
 def whose(words: Sequence[str], names: Names) -> str:

@@ -1,0 +1,21 @@
+"""The part of a machine's GPUs that a job uses: "4 of the 8 GPUs", "8 H100s but I only use 2". Pure."""
+
+from __future__ import annotations
+
+from distriage.base.texts import regex
+
+_BEFORE = regex(
+    r"\b(?:on|with|using|uses?|only|over|takes?|to|choose|chose|select) (?P<part>\d{1,3}) (?:gpus? )?(?:to use )?\(?"
+    r"(?:(?:out )?of|among) (?:the |our |my |its )?\Z|\b(?P<some>\d{1,3}) gpus? (?:on|of|in) an? \Z"
+)
+_BEFORE_CHARS = 40  # at most
+_BEHIND = regex(
+    r"[^\n.;。；]{0,24}[ ,，](?:but |and )?(?:(?:i|we|the job|this job|it) (?:(?:only|just) )?uses? (?:only |just )?"
+    r"|(?:只|仅)(?:使?用)了?(?:其中)?的?)(?P<part>\d{1,3})(?= of (?:them|these|those)|[ ,.;张块卡]|\n|\Z)"
+)
+
+
+def part_of(words: str, start: int, end: int) -> tuple[int, int] | None:
+    """The part that is said beside the number between two places of a folded text, and its place."""
+    part = _BEFORE.search(words, max(0, start - _BEFORE_CHARS), start) or _BEHIND.match(words, end)
+    return (int(part[part.lastgroup or 0]), part.start(part.lastgroup or 0)) if part else None
