@@ -57,6 +57,10 @@ def test_an_upgrade_gives_both_releases(sentence: str) -> None:
         "Same problem: 0.8.4 works no better.",
         "Both 0.8.4 and 0.8.5 were tried; it worked in neither.",
         "Would it work with 0.8.4?",
+        "With --gpu-memory-utilization 0.9 it crashes, 0.8 works.",  # a setting's
+        "A learning rate of 0.01 diverges, 0.001 is fine.",
+        "At a temperature of 0.7 it crashes, but 0.0 works.",
+        "flashinfer 0.2.3 is fine; since 0.2.5 it crashes.",
         "It worked fine in 0.9.0.",  # a later one: fixed, no regression
         "It worked with 0.85 of the memory.",
         "It works in 0.8.4 and 0.8.5.",
