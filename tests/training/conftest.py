@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import pickle
 from collections.abc import Callable, Iterator
@@ -55,6 +56,13 @@ def _own_corpus_is_read_once(once: Callable[[str, Callable[[Path], object]], Pat
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(load, "load_records", load_records)
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _what_modules_import_is_no_garbage() -> None:
+    """Each training searches all objects for cycles, and those of PyTorch's exporter, SciPy and others take 0.2 s."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
