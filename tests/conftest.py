@@ -60,7 +60,12 @@ LONGEST_FIRST = (
     *("test_export", "test_bench_peers", "test_queue_many", "test_install", "test_learn_again", "test_program"),
     *("test_github_requests", "test_request_counts", "test_own_axes", "test_suggestions", "test_train_batches"),
 )
-SERVERS = {  # file or folder -> a server or browser that it shares with others, since each start takes seconds
+PYTORCH = (  # train or export; the exporter takes four seconds for the first graph of a process, a trainer nearly two
+    *("test_studies", "test_other_encoders", "test_train", "test_bench_peers", "test_own_axes", "test_train_batches"),
+    *("test_own_labels_study", "test_train_resume"),
+)
+SERVERS = {  # file or folder -> what it shares with others in one process, since each start takes seconds
+    **dict.fromkeys(PYTORCH, "PyTorch"),
     **dict.fromkeys(("test_github_requests", "test_github_suggestions"), "Prism"),
     "on_ray": "Ray",
     "browser": "Chromium",
