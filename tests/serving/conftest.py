@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,4 +62,14 @@ def sqlite_store() -> Iterator[Store]:
 def _sql_is_written_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         write_sql_once(patch)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _tokens_are_stretched_once() -> Iterator[None]:
+    """scrypt takes 40 ms of CPU, at each start with a queue and at each login, and says the same of the same token."""
+    from distriage_serving import administrators
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(administrators, "stretch", cache(administrators.stretch))
         yield

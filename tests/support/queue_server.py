@@ -26,6 +26,7 @@ from support.server import ANEW, Running, running
 from support.waiting import WAIT_S
 
 TOKEN = "a-token-for-the-tests"
+KEY = "5e" * 32  # half of it is the salt of the token
 REPOSITORIES = ("Owner/Repo", "owner/other")
 
 
@@ -100,6 +101,7 @@ def queue(classifier: Classifier, folder: Path, **settings: Any) -> Iterator[Que
     """A queue without issues, whose repositories have the App on them; or the folder's own, served again."""
     file = folder / "queue.db"
     with Store.open(f"sqlite:///{file}" if file.exists() else new_sqlite(file)) as store:
+        store.shared_value("session-key", lambda: KEY)
         for name in REPOSITORIES:
             store.save_repository(name, display_name=name, installation_id=7)
         with running(
