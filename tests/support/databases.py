@@ -141,16 +141,18 @@ def postgresql_tables(postgresql_server: str) -> Iterator[str]:
 
 def emptied(url: str) -> str:
     """The URL of a database of PostgreSQL, in whose tables nothing is left; a new database takes six times as long."""
-    from sqlalchemy import create_engine, make_url, text
+    import psycopg
 
-    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
     others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "
-    tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'"
-    with engine.begin() as connection:
-        connection.execute(text(f"{others}pg_backend_pid()"))  # of a worker that was killed
-        names = ", ".join(connection.scalars(text(tables)))
-        connection.execute(text(f"TRUNCATE {names} RESTART IDENTITY CASCADE"))
-    engine.dispose()
+    tables = (  # that have been written since they were emptied: a truncation takes a millisecond a table
+        "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace "
+        "AND relname <> 'alembic_version' AND pg_relation_size(oid) > 0"
+    )
+    with psycopg.connect(url) as connection:  # an engine takes three times as long
+        connection.execute(f"{others}pg_backend_pid()")  # of a worker that was killed
+        names = ", ".join(name for (name,) in connection.execute(tables))
+        if names:
+            connection.execute(f"TRUNCATE {names} RESTART IDENTITY CASCADE")
     return url
 
 
@@ -160,20 +162,18 @@ def wait_for_transactions(url: str, limit_s: float = 10.0) -> None:
     Raises:
         TimeoutError: one is still open.
     """
-    from sqlalchemy import create_engine, make_url, text
+    import psycopg
 
-    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
-    others = text(
+    others = (
         "SELECT count(*) FROM pg_stat_activity "
         "WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL"
     )
     end_s = time.monotonic() + limit_s
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        while connection.scalar(others):
+    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:  # an engine's URL has the driver
+        while connection.execute(others).fetchone() != (0,):
             if time.monotonic() > end_s:
                 raise TimeoutError(f"a transaction is still open after {limit_s} s")
             time.sleep(0.01)
-    engine.dispose()
 
 
 @pytest.fixture(params=BOTH)
