@@ -14,6 +14,7 @@ from typing import Final
 from distriage.base.texts import regex
 from distriage.facts.compatibility.matrix import listed_releases, released
 from distriage.facts.compatibility.requirements import named
+from distriage.facts.release.names import letters_of, other_names
 from distriage.facts.scanning import Passage, Source, any_of
 from distriage.facts.versions import Comparison
 
@@ -48,6 +49,7 @@ _UNCERTAIN: Final = regex(
     r"|didn['’]t\shelp|no\sregression|not\sa\sregression)\b",
     re.I,
 )
+_NAME: Final = regex(r"([A-Za-z][\w-]{1,30})[ =:]{1,2}v?\Z")
 _BEFORE_CHARS: Final = 16
 _END: Final = regex(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?](?=\s|\Z)|\n|;\s")
 _MOST_CHARS: Final = 600  # of a sentence
@@ -106,6 +108,9 @@ def _plain(sentence: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, in
             before = sentence[max(0, match.start() - _BEFORE_CHARS) : match.start()]
             if (_DENIED.search(before) and not _USED.search(before)) or _BUT.match(sentence, match.end()):
                 continue
+            name = _NAME.search(sentence, 0, match.start("x"))
+            if name and name[1].lower() not in names and letters_of(name[1].lower()) in other_names():
+                continue  # "flashinfer 0.2.3 is fine"
             if match["x"].count(".") == 1 and not called.search(sentence, 0, match.start("x")):
                 continue  # "--gpu-memory-utilization 0.9 crashes, 0.8 works"
             yield match["x"], "", match.start("x"), 0

@@ -33,7 +33,7 @@ def names_of(tracker: Tracker) -> Names:
     """The names of a tracker's product; its owner's is another's, unless they are the same."""
     parts = ("torch",) if tracker.product == PYTORCH else ()
     own = frozenset(letters_of(one) for one in (tracker.repository, *tracker.spellings, *parts)) - {""}
-    return Names(own, (_others() | {letters_of(tracker.repository.partition("/")[0])}) - own)
+    return Names(own, (other_names() | {letters_of(tracker.repository.partition("/")[0])}) - own)
 
 
 def letters_of(words: str) -> str:
@@ -121,6 +121,13 @@ def whose(words: Sequence[str], names: Names) -> str:
     return "nothing" if names.others.isdisjoint(map(letters_of, words)) else OTHER
 
 
+@cache
+def other_names() -> frozenset[str]:
+    """Names of other things with versions, and of all projects, in small letters and digits alone."""
+    named = packaged_table(__package__, "words.toml")["names"]["other"]
+    return frozenset(map(letters_of, (*named, *projects().names)))
+
+
 def _parts(words: Iterable[str]) -> list[str]:
     """The letters of words and of those that hyphens join."""
     return [letters for word in words for part in re.split("[-_]", word) if (letters := letters_of(part))]
@@ -147,9 +154,3 @@ def _share_an_end(name: str, own: str) -> bool:
 @cache
 def _tools() -> frozenset[str]:
     return frozenset(packaged_table(__package__, "words.toml")["names"]["tools"])
-
-
-@cache
-def _others() -> frozenset[str]:
-    named = packaged_table(__package__, "words.toml")["names"]["other"]
-    return frozenset(map(letters_of, (*named, *projects().names)))
