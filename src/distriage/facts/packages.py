@@ -23,7 +23,7 @@ from distriage.facts.versions import (
 
 _TORCH = regex(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
     rf"(?:{NAME_BEFORE}(?<!used\sto\sbuild\s)(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.(?:__)?version(?:__)?)"
-    rf"|(?:(?<=/cu\d\d\d/)|(?<=-py\d\d\d-)|(?<=-py\d\d-))torch|(?<=habanalabs/)pytorch-installer){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
+    rf"|(?:(?<=/cu\d\d\d/)|(?<=-py\d\d\d-)|(?<=-py\d\d-)|(?<=\d-)(?=torch\d\.\d{{1,2}}\.\d))torch|(?<=habanalabs/)pytorch-installer){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
     rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # part of Lightning's form
     re.I,
 )
@@ -35,7 +35,8 @@ _TORCH_OF_FORM = regex(  # of Horovod
 )
 _WHEEL_TAG = regex(r"\+cu(\d\d)(\d)\b")
 _PYTHON = regex(
-    rf"{NAME_BEFORE}(?<!requires\s)(?<!require\s)(?<!needs\s)python{NAME_AFTER}{NOTE}{GAP}(?=[23]\.){VERSION}", re.I
+    rf"{NAME_BEFORE}(?<!requires\s)(?<!require\s)(?<!needs\s)python(?:_version(?==))?{NAME_AFTER}{NOTE}{GAP}(?=[23]\.){VERSION}",
+    re.I,
 )
 _PY = regex(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
 _PY_TAG = regex(r"(?<![A-Za-z0-9])py(?P<py>3(?:[5-9]|1[0-4]))(?![A-Za-z0-9]|\.\d)")  # of an image, beside `cu116`
@@ -91,8 +92,8 @@ _ROCM = regex(rf"(?:ROCM used to build PyTorch|{NAME_BEFORE}(?<!\+)rocm(?: versi
 _ROCM_INSTALLED = regex(rf"rocm version{_COLON}{BLANKS}{VERSION}", re.I)  # beside that of torch's build, by vLLM
 _ROCM_TAG = regex(r"\+rocm(?P<v>\d\d?\.\d\d?(?:\.\d\d?)?)(?!\d)|-rocm(?P<digits>\d{3})\b", re.I)
 _NCCL = regex(
-    rf"{NAME_BEFORE}(?<!as\sof\s)(?:nccl|(?P<rccl>rccl)|nvidia-nccl-cu\d+)(?:[ _-]?version)?"
-    rf"(?:[/-](?=[12]\.\d{{1,2}}\.\d)|(?:[\"'`*|\n:=v(]|{BLANKS}|{IS}){{1,10}}(?=[12]\.)){VERSION}",
+    rf"{NAME_BEFORE}(?<!as\sof\s)(?:(?:nvidia-)?nccl-cu\d+|nccl|(?P<rccl>rccl))(?:[ _-]?version)?"
+    rf"(?:[/_-](?=[12]\.\d{{1,2}}\.\d)|(?:[\"'`*|\n:=v(]|{BLANKS}|{IS}){{1,10}}(?=[12]\.)){VERSION}",
     re.I,
 )
 _VLLM_NCCL = regex(rf"vllm[-_]nccl[-_]cu\d\d(?:={{1,2}}|{BLANKS})(?P<v>\d+\.\d+\.\d+)")  # vLLM loads its own

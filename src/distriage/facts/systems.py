@@ -38,6 +38,7 @@ _NOT_BEFORE = regex(
     r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z|home/\Z|` for \Z|(?<!looks )\b(?:like|such as|similar to)\s\Z", re.I
 )
 _NOT_STATED_CHARS = 110  # at most
+_HOST_BEFORE = regex(r"-\d{1,3}-\d{1,3}-\Z")  # VM-48-4-centos
 # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is of the machine that built it
 _COMPILER_BEHIND = regex(r" \d[\d.]{2,8}-\d{1,2}(?:ubuntu|\))")
 # There it works: another system is the report's.
@@ -164,7 +165,7 @@ def _in_prose(text: str, words: str) -> tuple[str, int] | None:
         before = text[max(0, start - _NOT_STATED_CHARS) : start]
         if _IN_AN_ADDRESS.search(before) or _NOT_BEFORE.search(before) or _ELSEWHERE.match(text, match.end()):
             continue
-        if _works(text, start, match.end()):
+        if _works(text, start, match.end()) or _HOST_BEFORE.search(before):
             continue
         if _BUILT_BEFORE.search(before) or _COMPILER_BEHIND.match(text, match.end()):
             built = built or (_written(name), start)

@@ -10,7 +10,7 @@ from distriage.base.texts import regex
 from distriage.facts.counting.degrees import stated_degree
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
 from distriage.facts.counting.options import JOB_OF_SEVERAL, MPI_LAUNCHERS, NO_GPUS, ONE_VISIBLE, OPTIONS, asked_gpus
-from distriage.facts.counting.parts import part_of
+from distriage.facts.counting.parts import BY_NODES, part_of
 from distriage.facts.counting.success import fails_behind, is_fine
 from distriage.facts.demands import is_demanded, is_no_count
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
@@ -183,6 +183,7 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None, serve
             is_unknown = len(set(ONE_VISIBLE.findall(words))) > 1 or _SEVERAL_SAID.search(words) is not None
         per_node += options.per_node
         total += options.total
+    per_node += ((int(match["by"]), match.start()) for match in BY_NODES.finditer(text) if names_gpu)
     if names_gpu and (aside := _EACH_IN_BRACKETS.search(words)):
         per_node.append((int(aside["v"] or aside["part"]), aside.start(aside.lastgroup or 0)))
     if not text.isascii():

@@ -8,9 +8,16 @@ from __future__ import annotations
 import re
 
 from distriage.base.texts import regex
-from distriage.facts.counting.counts import A_MACHINE, GPUS_BY, MOST_ON_A_NODE, each_with, speaks_of_several_nodes
+from distriage.facts.counting.counts import (
+    A_MACHINE,
+    GPUS_BY,
+    MOST_ON_A_NODE,
+    each_with,
+    speaks_of_several_nodes,
+)
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of, numbers_at
 from distriage.facts.counting.options import MPI_HOSTS, MPI_LAUNCHERS
+from distriage.facts.counting.parts import BY_NODES
 from distriage.facts.counting.success import is_fine
 from distriage.facts.demands import is_demanded, is_no_count
 from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
@@ -125,6 +132,7 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
             counted = former if aside or _is_former(words, match.start()) else counts
             counted.append((number_of(match), match.start()))
         counts += numbers_at(_OPTION, words, _OPTIONS)
+    counts += [(number_of(match), match.start()) for match in BY_NODES.finditer(text)]
     several = speaks_of_several_nodes(words)
     for match in GPUS_BY.finditer(text):  # 2x8 H100; a batch of 2 x 8 GPUs is on one node
         if match["by"] and several and "\n" not in match[0] and not is_no_count(text, match.start()):

@@ -43,6 +43,7 @@ _GPUS_OPTION = regex(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
 )
 _GPUS_OPTION_BEFORE = regex(r"(?:\A|[^\w.]|\btrainer\.)(?:n_?)?\Z")
 _GPUS_OPTION_BEFORE_CHARS = 10  # at most
+_SEVERAL_NODES = ("num_nodes", "num-nodes")  # beside it, Lightning's `gpus` are of each
 _COUNT_BEFORE = regex(r"(?:\b\d{1,3}|\b[a-z]{3,5}) \Z")  # "7 GPUs: 256"
 NO_GPUS = regex(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
 _DEVICES = regex(r"(?<!\w)devices[\"']?\s?[=:]\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
@@ -167,6 +168,8 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
         hosts = [*matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
         slots = {int(host.rpartition(":")[2]) for match in hosts for host in match["hosts"].split(",")}
         per_node += [(slots.pop(), hosts[0].start())] if len(slots) == 1 else []
+    if any_of(_SEVERAL_NODES, words):
+        per_node, gpus = per_node + gpus, []
     return AskedGpus(per_node, total + gpus, most(asked, 100_000))
 
 

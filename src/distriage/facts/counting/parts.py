@@ -1,9 +1,13 @@
-"""The part of a machine's GPUs that a job uses: "4 of the 8 GPUs", "8 H100s but I only use 2". Pure."""
+"""The parts of a number of GPUs: those of each node, and those of a machine that a job uses. Pure."""
 
 from __future__ import annotations
 
 from distriage.base.texts import regex
+from distriage.facts.gpus import GPU_NAME
 
+BY_NODES = regex(  # 4*H800*8: so many nodes with so many each
+    rf"(?<![\w.])(?P<v>[1-9]\d?)\s?[x×*]\s?{GPU_NAME}\s?[x×*]\s?(?P<by>[1-9]|1[0-6])(?!\w)"
+)
 _BEFORE = regex(
     r"\b(?:on|with|using|uses?|only|over|takes?|to|choose|chose|select) (?P<part>\d{1,3}) (?:gpus? )?(?:to use )?\(?"
     r"(?:(?:out )?of|among) (?:the |our |my |its )?\Z|\b(?P<some>\d{1,3}) gpus? (?:on|of|in) an? \Z"
@@ -16,6 +20,8 @@ _BEHIND = regex(
 
 
 def part_of(words: str, start: int, end: int) -> tuple[int, int] | None:
-    """The part that is said beside the number between two places of a folded text, and its place."""
+    """The part that a job uses of the number between two places of a folded text, and its place: "4 of the 8 GPUs", "8
+    H100s but I only use 2".
+    """
     part = _BEFORE.search(words, max(0, start - _BEFORE_CHARS), start) or _BEHIND.match(words, end)
     return (int(part[part.lastgroup or 0]), part.start(part.lastgroup or 0)) if part else None

@@ -66,6 +66,7 @@ _NOT_IN_USE = regex(
     r"|\b(?:see|revert|reverts|reverting|reverted)\s(?:the\s|this\s)?(?:commit\s)?)[`'\"*(\[]{0,3}\Z",
     re.I,
 )
+_MACHINE = regex(r"[\s*#>-]*master[\s*:]*(?:\n|\Z)")
 _DOES = regex(r"\sdoes(?:[.,;\n]|\Z)")
 _NOT_IN_USE_CHARS: Final = 60  # at most
 _TO_BLAME = regex(
@@ -137,7 +138,7 @@ def mentions(stated: Passage, output: Passage, names: Names) -> list[Mention]:
             measured = dict.fromkeys((*one.measures, *_around(passage, one, names)), 1.0)
             if passage is output and "after version" not in measured:
                 continue
-            if one.of is not Of.NUMBER and _is_not_in_use(passage.words, one):
+            if one.of is not Of.NUMBER and _is_not_in_use(passage, one):
                 continue
             mention = found.setdefault(one.value.lower(), Mention(one.of, one.value, passage.source(one.begin)))
             mention.times += 1
@@ -155,10 +156,13 @@ def mentions(stated: Passage, output: Passage, names: Names) -> list[Mention]:
     return list(found.values())
 
 
-def _is_not_in_use(words: str, one: Place) -> bool:
-    """Whether a branch or commit is where it works, is to be changed, or where a fault began."""
+def _is_not_in_use(passage: Passage, one: Place) -> bool:
+    """Whether a branch or commit is where it works, is to be changed, or where a fault began; or the master machine."""
+    words = passage.words
     if _NOT_IN_USE.search(words, max(0, one.begin - _NOT_IN_USE_CHARS), one.begin):
         return True
+    if "slave" in words and _MACHINE.match(words, words.rfind("\n", 0, one.begin) + 1):
+        return "version" not in folded(passage.headings[passage.number(one.begin)])
     begin = max(0, one.begin - _TO_BLAME_CHARS)
     return one.of is Of.COMMIT and _TO_BLAME.search(words, begin, one.begin) is not None
 
