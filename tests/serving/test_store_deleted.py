@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from distriage.base.references import IssueReference
-from distriage_serving.store import SNOOZE, Act, IssueFilter, PastRow, Store
+from distriage_serving.store import SNOOZE, Act, IssueFilter, Lifecycle, PastRow, Store
 
 from support.databases import NOW, Clock
 from support.stored_issues import TAXONOMY, issue, person, prediction
 
 FIRST = IssueReference("owner/repo", 1)
 LATER = NOW + 1000
+DAY_S = 86400
 
 
 def decided(store: Store) -> None:
@@ -136,3 +139,13 @@ def test_github_is_believed_when_it_shows_an_issue_that_was_said_to_be_deleted(s
     assert store.issue_states("owner/repo")[1][:2] == ("open", NOW + 9)
     store.save_issue(issue(state="closed", updated_at=NOW))
     assert store.issue_states("owner/repo")[1][0] == "open"
+
+
+@pytest.mark.parametrize("state", ["deleted", "transferred"])
+def test_an_issue_that_is_gone_stays_for_the_time_of_retention(store: Store, clock: Clock, state: Lifecycle) -> None:
+    store.save_issue(issue())
+    clock.now += 100 * DAY_S
+    store.set_state(FIRST, state, NOW)  # GitHub's event has the issue's own last change
+    assert store.purge(30 * DAY_S) == 0
+    clock.now += 30 * DAY_S + 1
+    assert store.purge(30 * DAY_S) == 1 and store.get_issue("owner/repo", 1) is None

@@ -85,16 +85,18 @@ class Issues(Database):
 
         Args:
             updated_at: The issue's, from the event. An event older than the stored state changes nothing, unless the
-                issue is gone for good.
+                issue is gone for good; what is gone counts as changed now, since GitHub leaves its own time as it was.
             reason: GitHub's for closing it, or empty.
 
         Returns:
             False if the issue is unknown, or its stored state is newer.
         """
-        this = update(Issue).where(*_is(reference))
+        this, at = update(Issue).where(*_is(reference)), updated_at
         if state in {"open", "closed"}:
             this = this.where(Issue.updated_at <= updated_at, Issue.state.in_(("open", "closed")))
-        newest = case((Issue.updated_at > updated_at, Issue.updated_at), else_=updated_at)
+        else:
+            at = max(updated_at, self.clock())
+        newest = case((Issue.updated_at > at, Issue.updated_at), else_=at)
         with self._session(writes=True) as session:
             changed = session.scalar(this.values(state=state, updated_at=newest).returning(Issue.number))
             note_past_state(session, PastState(reference, state, updated_at, reason))
