@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Thread
 from typing import Any
 
 from distriage.base.references import IssueReference
 from distriage_serving.store import PastRow, PastState, Store
 
 from support.databases import NOW, Clock
+from support.waiting import WAIT_S
 
 PLACE = "Owner/Repo"
 
@@ -162,3 +164,16 @@ def test_whoever_has_a_name_next_has_larger_revisions(store: Store, clock: Clock
     store.begin_past(PLACE, "m")
     third = store.past_repository(PLACE)
     assert third is not None and third.begun_at_revision > second.revision
+
+
+def test_who_notes_a_state_waits_for_another_who_notes_a_reason(store: Store) -> None:
+    """On PostgreSQL; SQLite has one writer."""
+    store.begin_past(PLACE, "m")
+    store.put_past("m", row(1))
+    closing = Thread(target=lambda: store.set_state(IssueReference(PLACE, 1), "closed", NOW + 5, "completed"))
+    with store.transaction():
+        store.settle_past(PLACE, {1}, "#34")  # the pull request's delivery; the other thread has the issue's
+        closing.start()
+        closing.join(0.5)
+    closing.join(WAIT_S)
+    assert kept(store, 1) == ("closed", "#34")

@@ -98,9 +98,8 @@ class Issues(Database):
             at = max(updated_at, self.clock())
         newest = case((Issue.updated_at > at, Issue.updated_at), else_=at)
         with self._session(writes=True) as session:
-            changed = session.scalar(this.values(state=state, updated_at=newest).returning(Issue.number))
-            note_past_state(session, PastState(reference, state, updated_at, reason))
-            return changed is not None
+            note_past_state(session, PastState(reference, state, updated_at, reason))  # first: locks in one order
+            return session.scalar(this.values(state=state, updated_at=newest).returning(Issue.number)) is not None
 
     def set_assignee(self, reference: IssueReference, login: str) -> None:
         """Note who takes an issue on GitHub; empty: nobody."""

@@ -196,6 +196,9 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
         revision: The change's; a new one if None.
     """
     this = (PastRow.repository == told.issue.repository, PastRow.number == told.issue.number)
+    if revision is None:  # another writer's note must be read before it is weighed against this one
+        theirs = select(PastRepository.name).where(PastRepository.name == told.issue.repository)
+        session.execute(theirs.with_for_update())
     columns = (one for one in PastRow.__table__.c if one.name != "fingerprint")
     known = session.execute(select(*columns).where(*this)).first()
     if known is None:
