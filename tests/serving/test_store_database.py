@@ -38,6 +38,13 @@ INSERT = (
 )
 
 
+ISSUE = """
+    INSERT INTO issues (repository, number, title, body, author, url, state, labels, assignee, comments, created_at,
+        updated_at, waits_since, digest, priority, status, held)
+    VALUES ('o/r', 1, 'T', 'B', 'a', 'u', 'open', '[]', '', 0, 5.0, 7.0, 5.0, 'd', 1.0, 'open', FALSE)
+"""
+
+
 def upgrade(connection: Connection, revision: str) -> None:
     """Bring an empty database to the tables of an older version."""
     config = Config()
@@ -66,7 +73,7 @@ def test_migrations_make_the_tables_of_the_schema_and_run_once(database_url: str
 
 
 def write_first(database_url: str) -> None:
-    """A repository in the tables of revision 0001."""
+    """A repository and its issue in the tables of revision 0001."""
     address = make_url(database_url)
     if address.get_backend_name() == "postgresql":
         address = address.set(drivername="postgresql+psycopg")
@@ -74,6 +81,7 @@ def write_first(database_url: str) -> None:
     with engine.begin() as connection:
         upgrade(connection, "0001")
         connection.execute(text(INSERT))
+        connection.execute(text(ISSUE))
     engine.dispose()
 
 
@@ -83,6 +91,8 @@ def test_an_upgrade_brings_what_is_new_and_keeps_all_that_is_there(database_url:
         found = {index["name"] for index in inspect(session.connection()).get_indexes("issues")}
         assert "issues_answered" in found
         assert [repository.display_name for repository in store.list_repositories()] == ["O/R"]
+        kept = store.get_issue("o/r", 1)
+        assert kept is not None and (kept.title, kept.updated_at, kept.looked_at) == ("T", 7.0, 7.0)
 
 
 @pytest.mark.slow
@@ -132,13 +142,13 @@ def test_manifest_compose_and_guide_stop_the_old_version_first() -> None:
 def test_a_newer_database_is_refused_and_left_as_it_is(database_url: str) -> None:
     with Store.open(database_url) as store, store.transaction(), store._session(writes=True) as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    refused(database_url, "is at revision 9999, which a newer Distriage made; this one knows up to 0002")
+    refused(database_url, "is at revision 9999, which a newer Distriage made; this one knows up to 0003")
 
 
 def test_an_older_database_is_left_as_it_is_where_no_server_starts(database_url: str) -> None:
     with Store.open(database_url, upgrades=False) as store, store._session(writes=True) as session:  # made, if empty
         session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-    with pytest.raises(ConfigError, match=r"is at revision 0001, older than 0002.*`distriage serve`") as error:
+    with pytest.raises(ConfigError, match=r"is at revision 0001, older than 0003.*`distriage serve`") as error:
         Store.open(database_url, upgrades=False)
     assert "\n" not in str(error.value)
     with pytest.raises(ConfigError, match=r"already exists|duplicate column"):

@@ -43,6 +43,28 @@ def test_an_issue_comes_back_as_it_was_saved_and_an_older_view_of_it_changes_not
     assert store.get_issue("owner/repo", 2) is None
 
 
+def test_a_look_is_kept_beside_what_events_told_since_it_read(store: Store) -> None:
+    one, filed = IssueReference("owner/repo", 1), {"labels": ["bug"], "comments": 1}
+    store.save_issue(issue())
+    store.note_thread(one, 2, NOW + 11, NOW + 11)
+    store.save_issue(issue(body="Rewritten", updated_at=NOW + 10, **filed))
+    seen = store.get_issue("owner/repo", 1)
+    assert seen is not None and (seen.body, seen.labels, seen.digest) == (
+        "Rewritten",
+        ["bug"],
+        report_digest("A hang", "Rewritten"),
+    )
+    assert (seen.comments, seen.updated_at) == (2, NOW + 11)
+    store.set_state(one, "closed", NOW + 20)
+    store.save_issue(issue(body="Again", updated_at=NOW + 19))
+    store.save_issue(issue(body="Seen late", updated_at=NOW + 18))
+    seen = store.get_issue("owner/repo", 1)
+    assert seen is not None and (seen.body, seen.state) == ("Again", "closed")
+    store.save_issue(issue(updated_at=NOW + 21, comments=3))
+    seen = store.get_issue("owner/repo", 1)
+    assert seen is not None and (seen.body, seen.state, seen.comments) == ("It hangs", "open", 3)
+
+
 def test_hostile_text_is_stored_and_what_no_database_holds_becomes_a_replacement_character(store: Store) -> None:
     store.save_issue(issue(title=HOSTILE, body=HOSTILE * 1000, author=HOSTILE))
     saved = store.get_issue("owner/repo", 1)

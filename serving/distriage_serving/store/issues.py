@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, cast
 
-from sqlalchemy import ColumnElement, Table, case, delete, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, Table, and_, case, delete, func, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import Insert
 from sqlalchemy.orm import defer
 
@@ -19,30 +19,21 @@ from distriage_serving.store.past import PastState, note_past_state
 from distriage_serving.store.priority import unread_priority
 from distriage_serving.store.schema import NOBODY_WAITS, Issue, Lifecycle, Review, StoredVerdict, values_of
 
-_FROM_GITHUB: Final = (
-    "title",
-    "body",
-    "author",
-    "url",
-    "state",
-    "labels",
-    "issue_type",
-    "created_at",
-    "updated_at",
-    "digest",
-    "comments",
-    "waits_since",
-)
+_TOLD_BY_A_LOOK: Final = ("title", "body", "author", "url", "labels", "issue_type", "created_at", "digest", "looked_at")
+_TOLD_BY_EVENTS: Final = ("state", "comments", "waits_since", "updated_at")  # too
 
 
 @cache
 def _save(dialect: str) -> Insert:
     """The statement that stores an issue, without its values; made once, which takes longer than to run it."""
     new = insert_for(dialect, cast(Table, Issue.__table__))
-    changes: dict[str, ColumnElement[Any]] = {name: new.excluded[name] for name in _FROM_GITHUB}
-    changes["assignee"] = case((new.excluded["assignee"] == "", Issue.assignee), else_=new.excluded["assignee"])
+    table, told = Issue.__table__.c, new.excluded
+    changes: dict[str, ColumnElement[Any]] = {name: told[name] for name in _TOLD_BY_A_LOOK}
+    heard_since = and_(Issue.updated_at > told.updated_at, Issue.state != "deleted")
+    changes |= {name: case((heard_since, table[name]), else_=told[name]) for name in _TOLD_BY_EVENTS}
+    changes["assignee"] = case((told.assignee == "", Issue.assignee), else_=told.assignee)
     key = [Issue.repository, Issue.number]
-    where = or_(Issue.updated_at <= new.excluded.updated_at, Issue.state == "deleted")
+    where = or_(Issue.looked_at <= told.updated_at, Issue.state == "deleted")
     return new.on_conflict_do_update(index_elements=key, set_=changes, where=where)
 
 
@@ -65,15 +56,16 @@ class Issues(Database):
     """The store's part for issues."""
 
     def save_issue(self, issue: Issue) -> None:
-        """Insert an issue, or update it from GitHub; a view older than the one stored changes nothing, unless
-        that one is deleted: of a repository's deletion may be heard late. One filed later takes the place of the one
-        stored and its verdicts: its repository was deleted and made anew.
+        """Insert an issue, or update it from GitHub; a view older than the last one changes nothing, unless
+        that one is deleted: of a repository's deletion may be heard late. What events told since stands. One filed
+        later takes the place of the one stored and its verdicts: its repository was deleted and made anew.
         """
         values = {
             **values_of(issue),
             "digest": report_digest(issue.title, issue.body),
             "priority": unread_priority(issue.created_at),
             "waits_since": issue.waits_since or issue.created_at,
+            "looked_at": issue.updated_at,
         }
         earlier = delete(Issue).where(*_is(issue.reference), Issue.created_at < issue.created_at)
         with self._session(writes=True) as session:

@@ -94,6 +94,8 @@ class Issue(Base):
         assignee: The person who takes it: a login in lower case, or `admin:NAME`; empty: nobody.
         waits_since: When the author began to wait for a maintainer; `NOBODY_WAITS` if nobody is known to; 0: as filed.
         held: Its labels wait until the repository's configuration is repaired.
+        looked_at: Its `updated_at` when it was last read as a whole; deliveries since then told of a few columns, and
+            raised `updated_at` alone. Filled in by the store.
     """
 
     __tablename__ = "issues"
@@ -132,6 +134,7 @@ class Issue(Base):
     verdict_id: Mapped[int | None] = mapped_column(init=False, default=None)
     held: Mapped[bool] = mapped_column(init=False, default=False)
     waits_since: Mapped[float] = mapped_column(default=0.0)
+    looked_at: Mapped[float] = mapped_column(init=False, default=0.0)
 
     @property
     def reference(self) -> IssueReference:
