@@ -31,10 +31,7 @@ HELLO = "codertocat/hello-world"
 WANTED = {
     *(
         ("issues", action)
-        for action in (
-            *("opened", "reopened", "edited", "labeled", "unlabeled", "deleted", "transferred"),
-            *("assigned", "unassigned"),
-        )
+        for action in ("opened", "reopened", "edited", "labeled", "unlabeled", "deleted", "transferred")
     ),
     *(("pull_request", action) for action in ("opened", "synchronize", "reopened")),
     *(

@@ -19,8 +19,6 @@ from distriage.classifier import Classifier
 from distriage.github.client import Client
 from distriage.own.answer import OwnLabel
 from distriage.signs.kinds import Sign
-from distriage_serving.bot.deliveries import Assigned, effect_of
-from distriage_serving.bot.follow_up import follow_delivery
 from distriage_serving.bot.reconcile import bring_in_step
 from distriage_serving.queue.many import picked
 from distriage_serving.queue.many.views import VIEWS
@@ -299,20 +297,3 @@ def test_github_is_told_who_takes_an_issue_and_who_no_longer_does(github: GitHub
     sqlite_store.undo_act(done)
     assert bring_in_step(client, sqlite_store, job).note == "unassigned"
     assert github.issues["owner/repo#1"]["assignees"] == [] and bring_in_step(client, sqlite_store, job).nothing_to_do
-
-
-@pytest.mark.parametrize(("assignees", "login"), [([{"login": "Mara"}, {"login": "x"}], "mara"), ([], ""), (None, "")])
-def test_an_assignment_on_github_is_noted(store: Store, assignees: object, login: str) -> None:
-    store.save_issue(issue(assignee="ada"))
-    details = {"number": 1, "assignees": assignees, "user": {"login": "x"}}
-    repository = {"full_name": "Owner/Repo"}
-    payload = {"action": "unassigned", "issue": details, "repository": repository, "installation": {"id": 7}}
-    effect = effect_of("issues", payload)
-    assert isinstance(effect, Assigned)
-    follow_delivery(store, effect, 7, 0.0)
-    found = store.get_issue("owner/repo", 1)
-    assert found is not None and found.assignee == login
-    store.save_issue(issue(assignee="eve", updated_at=NOW + 1))
-    store.save_issue(issue(updated_at=NOW + 2))  # a list of GitHub's that names nobody
-    found = store.get_issue("owner/repo", 1)
-    assert found is not None and found.assignee == "eve"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC, datetime
 
 import pytest
 
 from distriage.answer.verdict import FirstReading
 from distriage.base.references import IssueReference
 from distriage.base.types import Outcome
+from distriage_serving.bot.asking.questions import hear
+from distriage_serving.bot.asking.thread import news_of
 from distriage_serving.store import (
     Act,
     Backfilled,
@@ -44,9 +47,9 @@ def test_an_issue_comes_back_as_it_was_saved_and_an_older_view_of_it_changes_not
 
 
 def test_a_look_is_kept_beside_what_events_told_since_it_read(store: Store) -> None:
-    one, filed = IssueReference("owner/repo", 1), {"labels": ["bug"], "comments": 1}
+    one, filed = IssueReference("owner/repo", 1), {"labels": ["bug"], "comments": 1, "assignee": "ada"}
     store.save_issue(issue())
-    store.note_thread(one, 2, NOW + 11, NOW + 11)
+    store.note_thread(one, 2, NOW + 11, NOW + 11, assignee="")
     store.save_issue(issue(body="Rewritten", updated_at=NOW + 10, **filed))
     seen = store.get_issue("owner/repo", 1)
     assert seen is not None and (seen.body, seen.labels, seen.digest) == (
@@ -54,7 +57,7 @@ def test_a_look_is_kept_beside_what_events_told_since_it_read(store: Store) -> N
         ["bug"],
         report_digest("A hang", "Rewritten"),
     )
-    assert (seen.comments, seen.updated_at) == (2, NOW + 11)
+    assert (seen.comments, seen.assignee, seen.updated_at) == (2, "", NOW + 11)
     store.set_state(one, "closed", NOW + 20)
     store.save_issue(issue(body="Again", updated_at=NOW + 19))
     store.save_issue(issue(body="Seen late", updated_at=NOW + 18))
@@ -63,6 +66,61 @@ def test_a_look_is_kept_beside_what_events_told_since_it_read(store: Store) -> N
     store.save_issue(issue(updated_at=NOW + 21, comments=3))
     seen = store.get_issue("owner/repo", 1)
     assert seen is not None and (seen.body, seen.state, seen.comments) == ("It hangs", "open", 3)
+
+
+def assigned(store: Store, *logins: str, after_s: float) -> str:
+    """Who takes the issue, once an event has told who does on GitHub."""
+    payload = {
+        "action": "assigned",
+        "issue": {"number": 1, "assignees": [{"login": login} for login in logins], "user": {"login": "x"}},
+        "repository": {"full_name": "Owner/Repo"},
+        "sender": {"login": "a-bot", "type": "Bot"},
+    }
+    payload["issue"]["updated_at"] = datetime.fromtimestamp(NOW + after_s, UTC).isoformat()  # type: ignore[index]
+    news = news_of("issues", payload)
+    assert news is not None
+    hear(store, news, 7, 0.0)
+    return taken_by(store)
+
+
+def taken_by(store: Store) -> str:
+    found = store.get_issue("owner/repo", 1)
+    assert found is not None
+    return found.assignee
+
+
+def test_who_takes_an_issue_on_github_is_noted_from_the_latest_event_or_look(store: Store) -> None:
+    store.save_issue(issue(assignee="ada"))
+    assert assigned(store, "Mara", "x", after_s=1) == "mara"
+    assert assigned(store, after_s=5) == ""
+    assert assigned(store, "Mara", after_s=2) == ""  # heard late
+    assert assigned(store, "eve", after_s=6) == "eve"
+    news = {"number": 1, "updated_at": "2023-11-14T23:00:00Z"}
+    told = news_of("issues", {"action": "labeled", "issue": news, "repository": {"full_name": "owner/repo"}})
+    assert told is not None and told.assignee is None
+    hear(store, told, 7, 0.0)
+    assert taken_by(store) == "eve"
+    store.save_issue(issue(updated_at=NOW + 5000))
+    assert taken_by(store) == ""
+
+
+def test_an_assignment_in_the_queue_stands_until_github_knows_it(store: Store) -> None:
+    store.save_issue(issue())
+    store.add_act(act := Act(repository="owner/repo", number=1, what="assign", who="x", at=NOW, assignee="mara"))
+    assert assigned(store, "eve", after_s=1) == "mara"
+    store.save_issue(issue(updated_at=NOW + 2))
+    assert taken_by(store) == "mara"
+    store.note_act(act, carried_out=True)
+    assert assigned(store, "mara", "eve", after_s=3) == "mara"
+    store.undo_act(act)
+    assert assigned(store, "mara", after_s=4) == ""
+    store.note_act(act, carried_out=False)
+    assert assigned(store, "eve", after_s=5) == "eve"
+    store.add_act(here := Act(repository="owner/repo", number=1, what="assign", who="x", at=NOW, assignee="admin:zoe"))
+    store.note_act(here, carried_out=False, refused="only here")
+    store.save_issue(issue(updated_at=NOW + 6))
+    assert taken_by(store) == "admin:zoe"
+    assert assigned(store, "eve", after_s=7) == "eve"
 
 
 def test_hostile_text_is_stored_and_what_no_database_holds_becomes_a_replacement_character(store: Store) -> None:

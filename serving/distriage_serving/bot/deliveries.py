@@ -14,7 +14,7 @@ from typing import Any, Final
 from distriage.base.references import REPOSITORY, IssueReference
 from distriage.base.times import epoch_s
 from distriage.github.forms import FOLDER
-from distriage.github.listed import first_assignee, is_bot
+from distriage.github.listed import is_bot
 from distriage_serving.bot.commands import find_commands
 from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED
 from distriage_serving.github.settled import Settled, settled
@@ -81,14 +81,6 @@ class Became:
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned:
-    """The person who takes an issue on GitHub; empty: nobody."""
-
-    issue: IssueReference
-    login: str
-
-
-@dataclass(frozen=True, slots=True)
 class Access:
     """Repositories that the App has got and lost."""
 
@@ -131,7 +123,7 @@ class Ignored:
 
 
 Moved = Renamed | Deleted | Access | Ended
-Effect = Triage | Commanded | Check | Became | Settled | Assigned | Moved | Configured | Ignored
+Effect = Triage | Commanded | Check | Became | Settled | Moved | Configured | Ignored
 
 
 def repository_of(payload: Mapping[str, Any]) -> str:
@@ -189,8 +181,6 @@ def _issue(payload: Mapping[str, Any], action: str, issue: IssueReference) -> Ef
     if action in _STATES and (by_bot or action not in _AT_ONCE):
         told = str(details.get("state_reason") or "") if action == "closed" else ""
         return Became(issue, _STATES[action], epoch_s(details.get("updated_at")), told)
-    if action in {"assigned", "unassigned"}:
-        return Assigned(issue, first_assignee(details))
     if by_bot or is_bot(details.get("user")):
         return Ignored("a bot caused it" if by_bot else "a bot wrote the issue")
     if action in _AT_ONCE or action in _AFTER_A_WHILE:

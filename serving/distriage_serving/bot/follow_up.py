@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from distriage_serving.bot.deliveries import (
     Access,
-    Assigned,
     Became,
     Check,
     Commanded,
@@ -51,8 +50,6 @@ def follow_delivery(
             store.set_state(issue, state, updated_at, reason)
         case Settled(repository, numbers, by):
             store.settle_past(repository, numbers, by)
-        case Assigned(issue, login):
-            store.set_assignee(issue, login)
         case Access(got, lost):
             store.enable_repositories(installation_id, got)
             store.disable_repositories(installation_id, lost)

@@ -205,6 +205,17 @@ def _is_pending() -> ColumnElement[bool]:
     return (Act.what != SNOOZE) & Act.refused.is_(None) & (Act.carried_out == Act.undone_at.is_not(None))
 
 
+def is_assigning() -> ColumnElement[bool]:
+    """For an issue's row: GitHub does not show a person's assignment, or its undoing, yet."""
+    return exists().where(*_OF_ISSUE, Act.what == ASSIGN, _is_pending()).correlate(Issue)
+
+
+def is_assigned_here() -> ColumnElement[bool]:
+    """For an issue's row: a person assigned it in the queue, and GitHub does not show that."""
+    this = Act.what == ASSIGN, Act.assignee == Issue.assignee, ~Act.carried_out
+    return exists().where(*_ON_ISSUE, *this).correlate(Issue)
+
+
 def is_asked() -> ColumnElement[bool]:
     """For WHERE on `issues`: it waits for its author."""
     return exists().where(*_ON_ISSUE, _is_unanswered())
@@ -234,9 +245,5 @@ def _note_assignee(session: Session, act: Act) -> None:
     session.execute(issue.values(assignee=func.coalesce(newest, "")).execution_options(synchronize_session=False))
 
 
-_ON_ISSUE: Final = (
-    Act.repository == Issue.repository,
-    Act.number == Issue.number,
-    Act.at >= Issue.created_at,
-    Act.undone_at.is_(None),
-)  # a standing act on an issue
+_OF_ISSUE: Final = (Act.repository == Issue.repository, Act.number == Issue.number, Act.at >= Issue.created_at)
+_ON_ISSUE: Final = (*_OF_ISSUE, Act.undone_at.is_(None))  # a standing act

@@ -12,6 +12,7 @@ from sqlalchemy.dialects.postgresql import Insert
 from sqlalchemy.orm import defer
 
 from distriage.base.references import IssueReference
+from distriage_serving.store.acts import is_assigned_here, is_assigning
 from distriage_serving.store.columns import report_digest
 from distriage_serving.store.database import Database, insert_for
 from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order, in_part
@@ -31,10 +32,16 @@ def _save(dialect: str) -> Insert:
     changes: dict[str, ColumnElement[Any]] = {name: told[name] for name in _TOLD_BY_A_LOOK}
     heard_since = and_(Issue.updated_at > told.updated_at, Issue.state != "deleted")
     changes |= {name: case((heard_since, table[name]), else_=told[name]) for name in _TOLD_BY_EVENTS}
-    changes["assignee"] = case((told.assignee == "", Issue.assignee), else_=told.assignee)
+    changes["assignee"] = case((heard_since, Issue.assignee), else_=_assignee(told.assignee))
     key = [Issue.repository, Issue.number]
     where = or_(Issue.looked_at <= told.updated_at, Issue.state == "deleted")
     return new.on_conflict_do_update(index_elements=key, set_=changes, where=where)
+
+
+def _assignee(on_github: ColumnElement[str]) -> ColumnElement[str]:
+    """Who takes an issue, by what GitHub says, unless GitHub is about to be told otherwise, or never is."""
+    only_here = and_(on_github == "", is_assigned_here())
+    return case((or_(is_assigning(), only_here), Issue.assignee), else_=on_github)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +100,6 @@ class Issues(Database):
             note_past_state(session, PastState(reference, state, updated_at, reason))  # first: locks in one order
             return session.scalar(this.values(state=state, updated_at=newest).returning(Issue.number)) is not None
 
-    def set_assignee(self, reference: IssueReference, login: str) -> None:
-        """Note who takes an issue on GitHub; empty: nobody."""
-        self._write(update(Issue).where(*_is(reference)).values(assignee=login.lower()))
-
     def note_thread(
         self,
         reference: IssueReference,
@@ -104,16 +107,20 @@ class Issues(Database):
         updated_at: float,
         waits_since: float | None = None,
         state: Lifecycle = "open",
+        assignee: str | None = None,
     ) -> None:
-        """Note how many comments an issue has; an older view changes nothing.
+        """Note how many comments an issue has, and who takes it; an older view changes nothing.
 
         Args:
             state: In this view. Where it is another than the stored one, nothing changes either: the event of that
                 change is still under way, and must not look like an older one.
             waits_since: When the author, who was not waiting, began to wait; `NOBODY_WAITS`: a maintainer spoke; None:
                 neither spoke.
+            assignee: A login; empty: nobody; None: not told.
         """
         values: dict[str, object] = {"comments": comments, "updated_at": updated_at}
+        if assignee is not None:
+            values["assignee"] = _assignee(literal(assignee.lower()))
         if waits_since == NOBODY_WAITS:
             values["waits_since"] = NOBODY_WAITS
         elif waits_since is not None:

@@ -46,7 +46,8 @@ def hear(store: Store, news: News, installation_id: int, debounce_s: float) -> b
         Whether that is to be.
     """
     since = NOBODY_WAITS if news.by_maintainer else news.at if news.by_author else None
-    store.note_thread(news.issue, news.comments, news.updated_at, since if news.is_new else None, news.state)
+    since = since if news.is_new else None
+    store.note_thread(news.issue, news.comments, news.updated_at, since, news.state, news.assignee)
     if not news.by_author or not store.is_asked(news.issue):
         return False
     store.put_job(triage_job(news.issue, installation_id), store.clock() + debounce_s)

@@ -1,4 +1,4 @@
-"""A delivery -> news of an issue's thread: how many comments, and who spoke last. Pure."""
+"""A delivery -> news of an issue's thread: how many comments, who spoke last, who takes the issue. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
-from distriage.github.listed import comments, is_bot
+from distriage.github.listed import comments, first_assignee, is_bot
 from distriage_serving.bot.deliveries import number_of, repository_of
 from distriage_serving.github.timeline import MAINTAINERS, login_of
 from distriage_serving.store import Lifecycle
@@ -27,6 +27,7 @@ class News:
         at: When, Unix time in seconds.
         is_new: It is a new comment.
         state: The issue's.
+        assignee: Login of the person who takes the issue; empty: nobody; None: not told.
     """
 
     issue: IssueReference
@@ -37,6 +38,7 @@ class News:
     at: float
     is_new: bool
     state: Lifecycle
+    assignee: str | None
 
 
 def news_of(event: str, payload: Mapping[str, Any]) -> News | None:
@@ -61,4 +63,5 @@ def news_of(event: str, payload: Mapping[str, Any]) -> News | None:
         at=epoch_s(told.get("created_at" if more == 1 else "updated_at")),
         is_new=more == 1,
         state="closed" if issue.get("state") == "closed" else "open",
+        assignee=first_assignee(issue) if isinstance(issue.get("assignees"), list) else None,
     )
