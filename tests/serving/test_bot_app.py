@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -16,8 +18,9 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from distriage.base.errors import ConfigError, GitHubError, RefusedError
+from distriage.base.times import epoch_s
 from distriage.github.client import Client
-from distriage_serving.bot.sweep import look_around, sweep
+from distriage_serving.bot.sweep import SWEEP_EVERY_S, look_around, sweep
 from distriage_serving.github import app_auth
 from distriage_serving.github.app_auth import FRESH_S, WORK, App, load_key, private_key
 from distriage_serving.settings import load_settings
@@ -25,9 +28,10 @@ from distriage_serving.store import Delivery, Store, reconcile_job
 
 from support import faults
 from support.app_key import APP_ID, app_key, app_key_pem
-from support.databases import Clock
+from support.databases import NOW, Clock
 from support.faults import Fault, Trouble
 from support.github import INSTALLATION, GitHub
+from support.github_shapes import hook_delivery
 from support.work_items import delivery
 
 
@@ -172,21 +176,51 @@ def test_a_key_that_is_none_is_refused_without_being_shown() -> None:
 # ---------------------------------------------------------------- sweep
 
 
-def test_deliveries_that_never_arrived_are_asked_for_again_a_few_times_at_most(github: GitHub) -> None:
+def test_deliveries_that_never_arrived_are_asked_for_again(github: GitHub) -> None:
     github.page_items = 3
     github.hook_delivery("old", 500, age_s=4 * 86400)
+    github.hook_delivery("hopeless", 500, age_s=3 * 86400 + 60)
+    github.hook_delivery("hopeless", 500, age_s=2 * 86400)
+    github.hook_delivery("soon again", 500, age_s=1500)
+    github.hook_delivery("twice", 0, age_s=1300)
+    github.hook_delivery("soon again", 500, age_s=700)
+    twice = github.hook_delivery("twice", 500, age_s=690)
     failed = github.hook_delivery("failed", 502)
-    for code in (0, 500):
-        github.hook_delivery("twice", code)
-    twice = github.hook_deliveries[0]
-    for _ in range(3):
-        github.hook_delivery("hopeless", 500)
     github.hook_delivery("late", 502)
     github.hook_delivery("late", 202)
     github.hook_delivery("fine", 202)
     github.hook_delivery("replayed", 409)
     assert sweep(App(APP_ID, app_key(), github.url).client(), time.time()) == 2
     assert sorted(github.redelivered) == sorted([failed["id"], twice["id"]])
+
+
+class Hook:
+    """A GitHub that wants to hand one delivery over, from 0 s on, to a server that is away until `back_s`."""
+
+    def __init__(self, back_s: float) -> None:
+        self.now, self.back_s = 0.0, back_s
+        self.attempts: list[dict[str, Any]] = []
+        self.write()
+
+    def write(self, *_: object, **__: object) -> None:
+        attempt = hook_delivery(1, "g", 202 if self.now >= self.back_s else 502, NOW + self.now, again=self.now > 0)
+        self.attempts.insert(0, attempt)
+
+    def pages(self, *_: object) -> Iterator[tuple[list[dict[str, Any]], None]]:
+        yield self.attempts, None
+
+
+@pytest.mark.parametrize(("hours", "most"), [(0.0, 1), (0.75, 5), (10.0, 8), (60.0, 18), (1000.0, 19)])
+def test_a_server_that_was_away_for_long_gets_what_it_missed_with_growing_pauses(hours: float, most: int) -> None:
+    hook = Hook(hours * 3600)
+    while hook.now < 10 * 86400:
+        hook.now += SWEEP_EVERY_S
+        sweep(hook, NOW + hook.now)  # type: ignore[arg-type]
+    times = [epoch_s(attempt["delivered_at"]) - NOW for attempt in reversed(hook.attempts)]
+    pauses = [after - before for before, after in pairwise(times)]
+    assert len(times) <= most and pauses == sorted(pauses)
+    if hours < 72:
+        assert hook.attempts[0]["status_code"] == 202 and times[-1] <= 2 * hook.back_s + SWEEP_EVERY_S
 
 
 def test_repositories_are_compared_though_deliveries_are_not_listed(github: GitHub, sqlite_store: Store) -> None:

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from support import (
@@ -310,8 +310,9 @@ class GitHub:
 
     def hook_delivery(self, guid: str, status_code: int, age_s: float = 60.0) -> dict[str, Any]:
         """Add an attempt to hand a delivery over."""
-        delivered = datetime.fromtimestamp(time.time() - age_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        attempt = github_shapes.hook_delivery(1000 + len(self.hook_deliveries), guid, status_code, delivered)
+        again = any(attempt["guid"] == guid for attempt in self.hook_deliveries)
+        number = 1000 + len(self.hook_deliveries)
+        attempt = github_shapes.hook_delivery(number, guid, status_code, time.time() - age_s, again=again)
         self.hook_deliveries.insert(0, attempt)
         return attempt
 

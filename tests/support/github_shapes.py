@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -294,13 +295,13 @@ def check_run(repository: str, id: int, given: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def hook_delivery(id: int, guid: str, status_code: int, delivered_at: str) -> dict[str, Any]:  # noqa: A002
+def hook_delivery(id: int, guid: str, status_code: int, at: float, *, again: bool) -> dict[str, Any]:  # noqa: A002
     """An attempt to hand a delivery to an App's webhook."""
     return {
         "id": id,
         "guid": guid,
-        "delivered_at": delivered_at,
-        "redelivery": False,
+        "delivered_at": datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "redelivery": again,
         "duration": 0.1,
         "status": "OK" if status_code < 300 else "Invalid HTTP Response",
         "status_code": status_code,

@@ -6,7 +6,7 @@ https://docs.github.com/en/webhooks/using-webhooks/automatically-redelivering-fa
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from distriage_serving.store import Store, sweep_job
 SWEEP_EVERY_S: Final = 600.0
 PURGE_AFTER_S: Final = 30 * 86400.0
 LOOK_BACK_S: Final = 3 * 86400  # the age of GitHub's oldest deliveries
-MAX_DELIVERIES: Final = 3  # of one event
+LONGEST_PAUSE_S: Final = 6 * 3600.0
 MAX_PAGES: Final = 50  # of a hundred deliveries, the latest first
 _OWN_REFUSALS: Final = frozenset({409, 413, 415})  # the same again would be refused again
 
@@ -42,7 +42,7 @@ def look_around(store: Store, app: App) -> Done:
 
 
 def sweep(client: Client, now: float) -> int:
-    """Ask for each event of the last days that never arrived, a few times at most.
+    """Ask for each event of the last days that never arrived, with growing pauses: our server may be away for long.
 
     Args:
         client: Authenticated as the App itself.
@@ -61,9 +61,9 @@ def sweep(client: Client, now: float) -> int:
         if len(recent) < len(deliveries):
             break
     asked = 0
-    for tries in attempts.values():
+    for tries in attempts.values():  # the latest first
         codes = [code for attempt in tries if isinstance(code := attempt.get("status_code"), int)]
-        if len(tries) >= MAX_DELIVERIES or any(200 <= code < 300 or code in _OWN_REFUSALS for code in codes):
+        if not _is_due(tries, now) or any(200 <= code < 300 or code in _OWN_REFUSALS for code in codes):
             continue
         try:
             client.write("POST", f"/app/hook/deliveries/{tries[0].get('id')}/attempts", None, repeatable=True)
@@ -72,3 +72,12 @@ def sweep(client: Client, now: float) -> int:
         else:
             asked += 1
     return asked
+
+
+def _is_due(tries: Sequence[Mapping[str, Any]], now: float) -> bool:
+    """Whether the last attempt is as long ago as all attempts together took, and the event is not older than the list.
+
+    Each attempt stays in GitHub's list for days, so without its first one an event would be asked for for ever.
+    """
+    last, first = (epoch_s(attempt.get("delivered_at")) for attempt in (tries[0], tries[-1]))
+    return not tries[-1].get("redelivery") and now - last >= min(last - first, LONGEST_PAUSE_S)
