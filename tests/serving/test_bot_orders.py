@@ -8,12 +8,18 @@ import json
 import pytest
 
 from distriage.base.references import IssueReference
+from distriage.base.times import epoch_s
 from distriage_serving.store import Review, triage_job
 
 from support import faults
 from support.bot import CONFIG, HANG, ISSUE, LEAK, OOM, STRANGER, Bot, bot, github, make, store
 from support.faults import Fault, Trouble
 from support.github import INSTALLATION, PERSON
+
+
+def now(bot: Bot) -> float:
+    """The time of the last event on GitHub."""
+    return epoch_s(bot.github.issues[ISSUE]["updated_at"])
 
 
 def test_wrong_with_the_right_label_replaces_ours_and_undo_brings_it_back(bot: Bot) -> None:
@@ -90,13 +96,24 @@ def test_undo_takes_a_decision_of_the_queue_back_and_leaves_what_was_set_by_hand
     bot.github.label(ISSUE, OOM, PERSON)
     bot.issue("opened")
     (decided,) = bot.store.add_reviews(
-        Review(repository="owner/repo", number=1, axis="fix", label=None, who="ada", how="queue", at=bot.clock())
+        Review(repository="owner/repo", number=1, axis="fix", label=None, who="ada", how="queue", at=now(bot))
     )
     bot.say("/triage undo")
     nothing_left = bot.say("/triage undo")
     assert [review.id for review in bot.store.reviews(undone=True) if review.undone_at is not None] == [decided]
     assert bot.reviews() == [("label", "oom", "maintainer", "hang")]
     assert bot.github.reactions[nothing_left["id"]] == ["confused"]
+
+
+def test_undo_that_is_heard_late_takes_back_what_was_decided_when_it_was_written(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.say("/triage wrong symptom=oom")
+    comment = bot.github.comment(ISSUE, "/triage undo", PERSON)
+    later = Review(repository="owner/repo", number=1, axis="fix", label=None, who="ada", how="queue", at=now(bot) + 1)
+    bot.store.add_reviews(later)
+    bot.deliver("issue_comment", bot.github.payload("created", ISSUE, PERSON, comment=comment))
+    bot.settle()
+    assert [review.axis for review in bot.store.reviews()] == ["fix"] and bot.github.labels(ISSUE) == [HANG]
 
 
 def test_triage_looks_again(bot: Bot) -> None:

@@ -153,7 +153,7 @@ def test_a_command_killed_in_the_middle_counts_once(
             deliver(store, github, "opened", "issues")
             work_off(worker)
             for number, label in enumerate(("oom", "leak") if undo else ()):
-                lines, at = [f"/triage wrong symptom={label}"], 1_714_557_600.0 + 86_400 * number
+                lines, at = [f"/triage wrong symptom={label}"], 1_714_557_600.0 + number
                 argument = CommandArgument(comment=number, who="maintainer", at=at, lines=lines)
                 store.put_job(command_job(IssueReference("owner/repo", 1), INSTALLATION, argument))
                 work_off(worker)

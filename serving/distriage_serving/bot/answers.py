@@ -68,7 +68,7 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
                 case Undo() if reviews:  # of this comment's own lines, not stored yet: they are the last decision
                     reviews.clear()
                 case Undo():
-                    taken_back += _last_decision(store, issue, taken_back)
+                    taken_back += _last_decision(store, issue, asked.at, taken_back)
         except InputError as error:
             faults[line] = str(error)
     theirs = {line for line in faults if _is_prows(client, job.repository, line)}
@@ -125,12 +125,16 @@ def _reviews(
     ]
 
 
-def _last_decision(store: Store, issue: IssueReference, taken_back: Sequence[int]) -> list[int]:
-    """Ids of all reviews given by one command or one step in the queue, except those undone before."""
+def _last_decision(store: Store, issue: IssueReference, asked_at: float, taken_back: Sequence[int]) -> list[int]:
+    """Ids of all reviews given by one command or one step in the queue, except those undone before.
+
+    Args:
+        asked_at: When that was asked, in whole seconds; the command may be heard late, and means no later decision.
+    """
     standing = [
         review
         for review in store.reviews(issue=issue)
-        if review.how in {"command", "queue"} and review.id not in taken_back
+        if review.how in {"command", "queue"} and review.id not in taken_back and review.at < asked_at + 1
     ]
     if not standing:
         raise InputError("/triage undo: there is no decision to take back")
