@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
+from typing import Literal
 
 import pytest
 from sqlalchemy import select
 
-from distriage_serving.store import CommandArgument, Delivery, Job, NewJob, ReaderAnswer, Store, report_digest
+from distriage.base.references import IssueReference
+from distriage_serving.store import (
+    CommandArgument,
+    Delivery,
+    Job,
+    NewJob,
+    ReaderAnswer,
+    Store,
+    command_job,
+    report_digest,
+)
 from distriage_serving.store.work.pace import Write
 
 from support import store_worker
@@ -69,6 +80,40 @@ def test_jobs_of_one_issue_run_one_at_a_time_in_the_order_of_their_times(store: 
     assert command.kind == "command"
     store.finish(command)
     assert [job.kind for job in store.lease(Job, "b", 60, 10)] == ["triage"]
+
+
+def command(store: Store, number: int) -> Job:
+    """Ask for a command of a comment of this number."""
+    argument = CommandArgument(comment=number, who="x", at=NOW + number, lines=["/triage"])
+    return store.put_job(command_job(IssueReference("owner/repo", 1), 7, argument))
+
+
+def test_commands_of_one_issue_keep_their_order_where_one_fails_for_a_while(store: Store, clock: Clock) -> None:
+    first, second = command(store, 1), command(store, 2)
+    put(store, 1, "triage", due_at=NOW + 5)
+    put(store, 2, "triage", due_at=NOW + 20)
+    [failed] = store.lease(Job, "a", 60)
+    assert failed.id == first.id
+    store.retry(failed, NOW + 10, "502 Bad Gateway")
+    assert store.lease(Job, "a", 60, 10) == []
+    clock.now += 20  # all are due: the failed one is in front of the other, and the rest has nothing to do with them
+    order = []
+    while found := store.lease(Job, "a", 60):
+        order += [(job.issue, job.kind, job.id) for job in found]
+        store.finish(found[0])
+    [triage, *_] = order
+    assert triage[:2] == (1, "triage") and [id_ for _, kind, id_ in order if kind == "command"] == [first.id, second.id]
+    assert [issue for issue, *_ in order] == [1, 1, 1, 2]
+
+
+@pytest.mark.parametrize("ending", ["done", "dead"])
+def test_a_command_that_is_over_holds_up_nothing(store: Store, ending: Literal["done", "dead"]) -> None:
+    command(store, 1)
+    second = command(store, 2)
+    [first] = store.lease(Job, "a", 60)
+    assert store.lease(Job, "b", 60, 10) == []
+    store.finish(first, ending)
+    assert [job.id for job in store.lease(Job, "b", 60)] == [second.id]
 
 
 def test_a_job_that_waits_for_another_of_its_issue_keeps_nobody_from_the_next_issue(store: Store) -> None:

@@ -8,13 +8,14 @@ from functools import cache
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, Integer, Select, bindparam, exists, or_, select, tuple_
+from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, case, exists, false, or_, select, tuple_
 from sqlalchemy.orm import aliased
 
 from distriage.base.references import IssueReference
 from distriage_serving.store.work.tables import Delivery, Job
 
 SWEEP: Final = "sweep"
+_COMMAND: Final = "command"
 Item = TypeVar("Item", Delivery, Job)
 
 
@@ -103,7 +104,7 @@ def _issue_job(kind: str, issue: IssueReference, installation_id: int | None) ->
 def command_job(issue: IssueReference, installation_id: int | None, argument: CommandArgument) -> NewJob:
     """Carry out a comment's command."""
     key = f"command:{issue.repository.lower()}#{issue.number}:{argument.comment}:{argument.at:.0f}"
-    return NewJob(key, "command", issue.repository, issue.number, installation_id, argument.model_dump())
+    return NewJob(key, _COMMAND, issue.repository, issue.number, installation_id, argument.model_dump())
 
 
 def check_job(pull: IssueReference, installation_id: int | None, argument: CheckArgument) -> NewJob:
@@ -160,9 +161,18 @@ def due_items(table: type[Delivery] | type[Job], second_reads: bool | None) -> S
 
 
 def _first_of_its_lane() -> ColumnElement[bool]:
-    """A leased job (whose lease ran out), or the waiting one that is due first in a lane where none is leased."""
+    """A leased job (whose lease ran out), or a waiting one in a lane where none is leased: the first command, or what
+    is due first of the others.
+
+    Commands keep their order, also where one waits after a failure. It holds up no other kind: a ring of jobs that wait
+    for each other would wait for ever.
+    """
     other = aliased(Job)
-    earlier = tuple_(other.due_at, other.id) < tuple_(Job.due_at, Job.id)
+    earlier = case(
+        (and_(other.kind == _COMMAND, Job.kind == _COMMAND), other.id < Job.id),
+        (or_(other.kind == _COMMAND, Job.kind == _COMMAND), false()),
+        else_=tuple_(other.due_at, other.id) < tuple_(Job.due_at, Job.id),
+    )
     blocked = exists().where(
         other.lane == Job.lane, other.due_at.is_not(None), other.id != Job.id, or_(other.state == "leased", earlier)
     )
