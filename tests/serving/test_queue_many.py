@@ -20,6 +20,7 @@ from distriage.github.client import Client
 from distriage.own.answer import OwnLabel
 from distriage.signs.kinds import Sign
 from distriage_serving.bot.reconcile import bring_in_step
+from distriage_serving.github.closing import assign
 from distriage_serving.queue.many import picked
 from distriage_serving.queue.many.views import VIEWS
 from distriage_serving.queue.rows import why_here
@@ -297,3 +298,23 @@ def test_github_is_told_who_takes_an_issue_and_who_no_longer_does(github: GitHub
     sqlite_store.undo_act(done)
     assert bring_in_step(client, sqlite_store, job).note == "unassigned"
     assert github.issues["owner/repo#1"]["assignees"] == [] and bring_in_step(client, sqlite_store, job).nothing_to_do
+
+
+def test_who_was_assigned_by_a_worker_that_died_goes_once_that_is_undone(github: GitHub, sqlite_store: Store) -> None:
+    github.open("owner/repo#1", "A hang", "It hangs.")
+    github.roles |= {"mara": "triage", "eve": "triage"}
+    client, this = Client(github.token, github.url, login=BOT["login"]), IssueReference("owner/repo", 1)
+    sqlite_store.save_issue(issue())
+    for login in ("eve", "mara", "admin:zoe"):
+        sqlite_store.add_act(Act(repository="owner/repo", number=1, what="assign", who="x", at=NOW, assignee=login))
+    here, by_the_dead, undone_before = sqlite_store.acts(this)
+    sqlite_store.note_act(here, carried_out=False, refused="only here")
+    sqlite_store.undo_act(undone_before)
+    began_at = sqlite_store.clock()
+    for login in ("mara", "eve"):  # somebody else assigned eve
+        assign(client, this, login, off=False)
+    for act in (here, by_the_dead):
+        sqlite_store.undo_act(act)
+    job = Job(key="k", lane="l", kind="close", repository="owner/repo", issue=1, created_at=began_at, attempts=2)
+    assert bring_in_step(client, sqlite_store, job).note == "unassigned"
+    assert [person["login"] for person in github.issues["owner/repo#1"]["assignees"]] == ["eve"]

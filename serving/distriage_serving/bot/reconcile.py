@@ -124,7 +124,8 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
     """
     issue = IssueReference(job.repository, job.issue or 0)
     asked = store.acts(issue)
-    done = [_assign(client, store, act) for act in reversed(asked) if act.what == ASSIGN and act.is_pending]
+    assigned = [act for act in reversed(asked) if act.what == ASSIGN and (act.is_pending or _may_stand(act, job))]
+    done = [_assign(client, store, act) for act in assigned]
     acts = [act for act in asked if act.what in CLOSES]
     for act in acts:
         # A worker that died may have closed it although nothing is noted.
@@ -146,6 +147,12 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
         is_open, updated_at = read_stage(client, issue)
         store.set_state(issue, "open" if is_open else "closed", updated_at)
     return Done(", ".join(done) or "it was taken back before", nothing_to_do=not done)
+
+
+def _may_stand(act: Act, job: Job) -> bool:
+    """Whether a worker that died may have told GitHub of an act that was undone since, although nothing is noted."""
+    undone_since = act.undone_at is not None and act.undone_at >= job.created_at
+    return job.attempts > 1 and undone_since and act.refused is None
 
 
 def _assign(client: Client, store: Store, act: Act) -> str:
