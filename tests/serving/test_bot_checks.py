@@ -51,3 +51,25 @@ def test_without_the_permission_the_check_is_left_out_quietly(bot: Bot) -> None:
     bot.deliver("pull_request", pull_request())
     bot.settle()
     assert bot.job().state == "ignored" and bot.github.check_runs == {}
+
+
+def test_a_pull_request_is_not_blamed_for_what_its_base_has_repaired_since(bot: Bot) -> None:
+    old = "axes: {symtom: true}\n"
+    bot.github.versions = {"c" * 40: old, "b" * 40: old, "a" * 40: CONFIG}
+    bot.github.left_at["b" * 40] = "c" * 40
+    for others in (["README.md"], [f"src/{number}" for number in range(400)]):
+        bot.github.also_changed = others
+        bot.github.requests.clear()
+        bot.deliver("pull_request", pull_request())
+        bot.settle()
+        assert bot.job().state == "ignored" and bot.github.check_runs == {}
+        read = [request for request in bot.github.requests if request.path.startswith("/repos/")]
+        assert len(read) == (3 if len(others) > 300 else 1)
+
+
+def test_a_large_pull_request_is_checked_too(bot: Bot) -> None:
+    bot.github.also_changed = [f"src/{number}" for number in range(400)]
+    bot.github.versions = {"a" * 40: CONFIG, "b" * 40: COMMENTED}
+    bot.deliver("pull_request", pull_request())
+    bot.settle()
+    assert [run["conclusion"] for run in bot.github.check_runs["b" * 40]] == ["success"]

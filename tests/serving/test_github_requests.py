@@ -38,6 +38,7 @@ from support.command_line import Command
 from support.described_github import (
     CHECK,
     COMMAND,
+    COMPARE,
     EDIT,
     ENTER,
     ISSUE,
@@ -278,7 +279,7 @@ def test_the_bot_checks_a_configuration(double: GitHub, deliver: Deliver, reposi
         "sender": PERSON,
     }
     deliver("pull_request", payload)
-    assert sent(double) >= READ_CONFIG | CHECK
+    assert sent(double) >= READ_CONFIG | COMPARE | CHECK
     assert (
         double.check_runs["b" * 40][0]["conclusion"] == "failure"
         and double.check_runs["b" * 40][0]["output"]["annotations"]

@@ -47,6 +47,7 @@ COMMAND = {
     "GET /repos/{owner}/{repo}/collaborators/{username}/permission",
     "POST /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
 }
+COMPARE = {"GET /repos/{owner}/{repo}/compare/{basehead}"}
 CHECK = {"GET /repos/{owner}/{repo}/commits/{ref}/check-runs", "POST /repos/{owner}/{repo}/check-runs"}
 SWEEP = {"GET /app/hook/deliveries", "POST /app/hook/deliveries/{delivery_id}/attempts"}
 SUGGESTIONS = {f"GET {ISSUE}/suggestions"}
@@ -68,6 +69,7 @@ OPERATIONS = sorted(
     | ASSIGN
     | ENTER
     | COMMAND
+    | COMPARE
     | CHECK
     | SWEEP
     | SUGGESTIONS

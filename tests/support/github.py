@@ -63,6 +63,8 @@ class GitHub:
         releases: `owner/repo` -> releases in GitHub's form, the newest first.
         files: `owner/repo/path` -> content, of `links` that of their targets.
         versions: Commit -> text of `.github/distriage.yml`.
+        left_at: A branch's last commit -> the one at which it left the other branch, if not the other's last one.
+        also_changed: Files that each branch changes.
         requests, written: All that arrived, also those that failed.
         renamed: Old name of a repository in lower case -> new one.
         troubles: What goes wrong next.
@@ -101,6 +103,8 @@ class GitHub:
         self.files: dict[str, str] = {}
         self.links: set[str] = set()
         self.versions: dict[str, str] = {}
+        self.left_at: dict[str, str] = {}
+        self.also_changed = ["README.md"]
         self.requests: list[Request] = []
         self.written: list[Written] = []
         self.troubles: list[Trouble] = []

@@ -110,6 +110,15 @@ def _file(github: GitHub, request: Request, repository: str, path: str) -> Fault
     return faults.status(404) if text is None else _tagged(request, Fault(200, text, {"Content-Type": RAW}))
 
 
+@route("GET /repos/{repository}/compare/{basehead}")
+def _compare(github: GitHub, request: Request, repository: str, basehead: str) -> Fault:
+    base, _, head = basehead.partition("...")
+    start = github.left_at.get(head, base)
+    own = [".github/distriage.yml"] if github.versions.get(start) != github.versions.get(head) else []
+    files = sorted([*github.also_changed, *own], reverse=True)[:300]
+    return found(github_shapes.comparison(repository, base, head, start, files))
+
+
 @route("GET /repos/{repository}/releases")
 def _releases(github: GitHub, request: Request, repository: str) -> Fault:
     return _tagged(request, page(github, request, github.releases.get(repository, [])))

@@ -267,6 +267,62 @@ def reaction(id: int, author: dict[str, Any], content: str) -> dict[str, Any]:  
     return {"id": id, "node_id": f"REA_{id}", "user": author, "content": content, "created_at": TIME}
 
 
+def comparison(repository: str, base: str, head: str, start: str, files: Sequence[str]) -> dict[str, Any]:
+    """A branch compared with the one that it left at `start`."""
+    page, url = f"{WEB}/{repository}/compare/{base}...{head}", f"{API}/repos/{repository}/compare/{base}...{head}"
+    diffs = [
+        {
+            "sha": "0" * 40,
+            "filename": name,
+            "status": "modified",
+            **dict.fromkeys(("additions", "deletions", "changes"), 1),
+            "blob_url": f"{WEB}/{repository}/blob/{head}/{name}",
+            "raw_url": f"{WEB}/{repository}/raw/{head}/{name}",
+            "contents_url": f"{API}/repos/{repository}/contents/{name}?ref={head}",
+        }
+        for name in files
+    ]
+    return {
+        "url": url,
+        "html_url": page,
+        "permalink_url": page,
+        "diff_url": f"{page}.diff",
+        "patch_url": f"{page}.patch",
+        "base_commit": commit(repository, base),
+        "merge_base_commit": commit(repository, start),
+        "status": "ahead" if start == base else "diverged",
+        "ahead_by": 1,
+        "behind_by": int(start != base),
+        "total_commits": 1,
+        "commits": [commit(repository, head)],
+        "files": diffs,
+    }
+
+
+def commit(repository: str, sha: str) -> dict[str, Any]:
+    """A commit."""
+    url, person = f"{API}/repos/{repository}/commits/{sha}", {"name": "A", "email": "a@example.org", "date": TIME}
+    git = f"{API}/repos/{repository}/git"
+    return {
+        "url": url,
+        "sha": sha,
+        "node_id": f"C_{sha}",
+        "html_url": f"{WEB}/{repository}/commit/{sha}",
+        "comments_url": f"{url}/comments",
+        "commit": {
+            "url": f"{git}/commits/{sha}",
+            "author": person,
+            "committer": person,
+            "message": "Change it",
+            "comment_count": 0,
+            "tree": {"sha": "0" * 40, "url": f"{git}/trees/{'0' * 40}"},
+        },
+        "author": None,
+        "committer": None,
+        "parents": [],
+    }
+
+
 def check_run(repository: str, id: int, given: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
     """A check run that was asked for with `given`."""
     url = f"{API}/repos/{repository}/check-runs/{id}"

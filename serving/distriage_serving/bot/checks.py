@@ -18,7 +18,7 @@ from distriage_serving.configuration.file import parse_config
 from distriage_serving.configuration.model import CONFIG_PATH
 from distriage_serving.configuration.problems import ConfigProblem, RepositoryConfigError
 from distriage_serving.github.executor import raise_if_moved
-from distriage_serving.github.files import read_file
+from distriage_serving.github.files import read_change
 from distriage_serving.store import CheckArgument, Job
 
 NAME: Final = "distriage configuration"
@@ -26,16 +26,16 @@ MAX_ANNOTATIONS: Final = 50  # of one request
 
 
 def check_pull_request(client: Client, taxonomy: Taxonomy, job: Job) -> Done:
-    """Check the configuration at a pull request's last commit, if it differs from that at its starting point.
+    """Check the configuration at a pull request's last commit, if it changes the file.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
     """
     repository, commits = job.repository, CheckArgument.model_validate(job.argument)
-    head, base = commits.head, commits.base
+    head = commits.head
     try:
-        text = read_file(client, repository, CONFIG_PATH, head)
-        if text is None or text == read_file(client, repository, CONFIG_PATH, base):
+        text = read_change(client, repository, CONFIG_PATH, commits.base, head)
+        if text is None:
             return Done(f"it does not edit {CONFIG_PATH}", nothing_to_do=True)
         parse_config(text, CONFIG_PATH, taxonomy)
     except RepositoryConfigError as error:

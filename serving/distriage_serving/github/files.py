@@ -16,6 +16,7 @@ from distriage_serving.configuration.lines import MAX_BYTES
 from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
 
 _RAW: Final = "application/vnd.github.raw+json"
+_MAX_COMPARED: Final = 300  # files that GitHub lists of a comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,29 @@ def read_file(client: Client, repository: str, path: str, commit: str | None = N
         return decoded(content)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{place}: not valid UTF-8 at byte {error.start}") from None
+
+
+def read_change(client: Client, repository: str, path: str, base: str, head: str) -> str | None:
+    """Read a file at a branch's last commit; None if the branch does not change it, or removes it.
+
+    Args:
+        base, head: Commits: the last one of the other branch, and of this one. What the other one changed since this
+            one left it does not count.
+
+    Raises:
+        ConfigError, GitHubError: as `read_file`.
+    """
+    compared = client.json(f"/repos/{repository}/compare/{base}...{head}?per_page=1")  # of the commits; all files
+    files = [file for file in compared.get("files") or () if isinstance(file, dict)]
+    is_listed = any(file.get("filename") == path for file in files)
+    if not is_listed and len(files) < _MAX_COMPARED:
+        return None
+    text = read_file(client, repository, path, head)
+    if is_listed or text is None:
+        return text
+    start = compared.get("merge_base_commit")
+    left_at = start.get("sha") if isinstance(start, dict) else None
+    return None if text == read_file(client, repository, path, str(left_at or base)) else text
 
 
 def is_there(client: Client, repository: str, path: str) -> bool:

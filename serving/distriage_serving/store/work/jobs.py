@@ -45,7 +45,7 @@ class CheckArgument(_Argument):
     """For a job `check`.
 
     Attributes:
-        head, base: Commits: a pull request's last one, and its starting point.
+        head, base: Commits: a pull request's last one, and the last one of the branch that it is for.
     """
 
     head: str
