@@ -22,6 +22,7 @@ LITERAL: Final = (
     *("admin_token", "github_app_id", "github_client_id", "github_client_secret", "github_webhook_secret"),
     *("second_reader_key", "second_reader_model"),
 )
+_NUMBERS: Final = {"integer": "a whole number", "number": "a number"}
 
 
 class Settings(HttpSettings):
@@ -244,8 +245,33 @@ def load_settings(options: Mapping[str, Any] | None = None) -> Settings:
     try:
         return Settings(**{name: value for name, value in (options or {}).items() if value is not None})
     except ValidationError as error:
-        first = error.errors(include_input=False, include_context=False, include_url=False)[0]
-        place = f"{PREFIX}{str(first['loc'][0]).upper()}" if first["loc"] else "settings"
-        if first["loc"] and (options or {}).get(str(first["loc"][0])) is not None:
-            place = f"--{first['loc'][0]}"
-        raise ConfigError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from None
+        raise ConfigError(_fault(error, options or {})) from None
+
+
+def _fault(error: ValidationError, options: Mapping[str, Any]) -> str:
+    """The first fault: its place, the value unless it may be a secret, and what was expected."""
+    first = error.errors(include_context=False, include_url=False)[0]
+    message = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:
+        return f"settings: {message}"
+    name, value = str(first["loc"][0]), str(first["input"])
+    place = f"--{name}" if options.get(name) is not None else f"{PREFIX}{name.upper()}"
+    if first["type"] == "value_error":  # a message of ours
+        return f"{place}: {message}"
+    may_tell = "SecretStr" not in str(Settings.model_fields[name].annotation) and "@" not in value  # a URL's password
+    return f"{place}{f' is {value!r:.60}' if may_tell else ''}: expected {_expected(name)}"
+
+
+def _expected(name: str) -> str:
+    """The values that a setting may have."""
+    if name == "public_url":
+        return "a URL without a path, such as https://triage.example.org"
+    shape = Settings.model_json_schema()["properties"][name]
+    shape = shape.get("anyOf", [shape])[0]  # an optional one's second is null
+    if "enum" in shape:
+        return f"{', '.join(shape['enum'][:-1])} or {shape['enum'][-1]}"
+    if shape["type"] not in _NUMBERS:
+        return "some text"
+    above, least, most = (shape.get(key) for key in ("exclusiveMinimum", "minimum", "maximum"))
+    low = f"above {above}" if above is not None else f"of at least {least}"
+    return f"{_NUMBERS[shape['type']]} {low}{f' and at most {most}' if most is not None else ''}"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -65,6 +66,52 @@ def test_a_value_out_of_range_is_refused_with_its_place(monkeypatch: pytest.Monk
     monkeypatch.setenv(f"DISTRIAGE_{name}", value)
     with pytest.raises(ConfigError, match=f"DISTRIAGE_{name}"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("PORT", "70000", " is '70000': expected a whole number of at least 0 and at most 65535"),
+        ("PORT", "", " is '': expected a whole number of at least 0 and at most 65535"),
+        ("METRICS_PORT", "-1", " is '-1': expected a whole number of at least 0 and at most 65535"),
+        ("MAX_BODY_BYTES", "8MB", " is '8MB': expected a whole number of at least 1024"),
+        ("LEASE_S", "inf", " is 'inf': expected a number above 0"),
+        ("SECOND_READER_TIMEOUT_S", "0", " is '0': expected a number above 0 and at most 600"),
+        ("LOG_LEVEL", "verbose", " is 'verbose': expected debug, info, warning or error"),
+        ("HOST", "", " is '': expected some text"),
+        ("MODEL", "", " is '': expected some text"),
+        ("PUBLIC_URL", "ftp://x", " is 'ftp://x': expected a URL without a path, such as https://triage.example.org"),
+        ("PUBLIC_URL", "https://a:s3cret@x", ": expected a URL without a path, such as https://triage.example.org"),
+        ("ADMIN_TOKEN", "s3cret", ": has fewer than 16 characters; e.g. `openssl rand -hex 32` makes one"),
+    ],
+)
+def test_a_fault_is_named_with_place_value_and_what_was_expected(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, message: str
+) -> None:
+    monkeypatch.setenv(f"DISTRIAGE_{name}", value)
+    with pytest.raises(ConfigError) as error:
+        load_settings()
+    assert str(error.value) == f"DISTRIAGE_{name}{message}"
+
+
+def test_whatever_may_be_wrong_with_a_setting_is_said_in_our_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        for value in ("", "\x01", "-1", "1e999", "s3cret"):
+            with monkeypatch.context() as environment:
+                environment.setenv(f"DISTRIAGE_{name.upper()}", value)
+                try:
+                    load_settings()
+                except ConfigError as error:
+                    assert not re.search(r"Input|String|should|pattern", str(error)), error
+
+
+def test_a_folder_of_past_issues_that_is_missing_is_refused_at_the_start(
+    command: Command, keyword_bundle: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DISTRIAGE_PAST", str(tmp_path / "nope"))
+    monkeypatch.setenv("DISTRIAGE_DATABASE", f"sqlite:///{tmp_path}/x.db")
+    refused = command("serve", "--model", keyword_bundle, "--port", 0)
+    assert_one_line(refused, "DISTRIAGE_PAST", f"{tmp_path}/nope: no such folder; expected one with indexes")
 
 
 def test_keys_are_split_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:

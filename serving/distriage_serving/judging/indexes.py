@@ -11,7 +11,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from distriage.answer.verdict import LikelyDuplicate
-from distriage.base.errors import InputError
+from distriage.base.errors import ConfigError, InputError
 from distriage.own.shelf import PLACES
 from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.file import load_index
@@ -20,6 +20,7 @@ from distriage.past.issue import PastIssue
 from distriage.past.packed import unpack
 from distriage.past.update import updated
 from distriage.past.words import Features, Floats
+from distriage_serving.http_settings import PREFIX
 from distriage_serving.logs import log
 from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
@@ -51,6 +52,13 @@ class PastIndexes:
     """
 
     def __init__(self, folder: Path | None, store: Store | None = None) -> None:
+        """Begin with none.
+
+        Raises:
+            ConfigError: there is no such folder: without its files no issue would be likely the same as another.
+        """
+        if folder is not None and not folder.is_dir():
+            raise ConfigError(f"{PREFIX}PAST: {folder}: no such folder; expected one with indexes of past issues")
         self._folder = folder
         self._store = store
         # Each repository has a lock of its own, while it is in use: making an index takes seconds.
