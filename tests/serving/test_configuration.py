@@ -96,7 +96,7 @@ def test_an_empty_configuration_labels_stage_and_symptom(text: str) -> None:
         ("axes:\n  stage: off\n", 2, ("`axes.stage`: expected true, false or a table", "found 'off'")),
         ("axes: [stage]\n", 1, ("`axes`: expected a table: keys below, indented, found a list",)),
         ("axes:\n  symptom:\n    labels: {runtime-hang: [x]}\n", 3, ("expected a name, true, false or a table",)),
-        ("needs-triage: []\n", 1, ("expected a name, true, false or a table, found a list",)),
+        ("needs-triage: []\n", 1, ("expected a name, true, false or a table, found an empty list",)),
         ("ignore: true\n", 1, ("expected a table with authors, labels or titles, found true",)),
         ("ignore: {titles: x}\n", 1, ("`ignore.titles`: expected a list, such as [one, two], found 'x'",)),
         ("axes:\n  stage:\n    threshold: high\n", 3, ("expected a number from 0.5 to 1, such as 0.8", "'high'")),

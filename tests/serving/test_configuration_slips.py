@@ -41,6 +41,22 @@ from support.configurations import TAXONOMY, parse, problems
         ),
         ("comment: 'By {{ issue.title }}'\n", 1, "unknown placeholder `{{ issue.title }}`; known: "),
         ("comment: 'By {{ }}'\n", 1, "unknown placeholder `{{  }}`; known: "),
+        ("comment: '{{ axes'\n", 1, "`comment`: `{{ axes` has no end; expected a placeholder such as `{{ axes }}`"),
+        ("comment: '{{ axes }, {{ model }}'\n", 1, "`comment`: `{{ axes` has no end; expected a placeholder such as"),
+        ("comment: 3\n", 1, "`comment`: expected true, false or a Markdown template, found '3'"),
+        ("suggestions: some\n", 1, "`suggestions`: expected off, perhaps or all, found 'some'"),
+        (
+            "owners:\n  runtime-hang: ['a b']\n",
+            2,
+            "`owners.runtime-hang.0`: expected a login, such as octocat, or a team, such as acme/runtime, found 'a b'",
+        ),
+        ("owners: {hang: [al, '@@al']}\n", 1, "`owners.hang.1`: expected a login, such as octocat, or a team,"),
+        ("owners: {hang: []}\n", 1, "`owners.hang`: expected one or more in it, found an empty list"),
+        (
+            "axes:\n  symptom:\n    mode: precise\n    threshold: 0.8\n",
+            4,
+            "`axes.symptom`: `mode` and `threshold` exclude each other; expected one of them, found precise and 0.8",
+        ),
         (
             "axes: {kind: {labels: {bug: Bug}}}\nneeds-triage: bug\n",
             2,

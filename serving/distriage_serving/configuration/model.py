@@ -56,6 +56,8 @@ def _label(value: object) -> object:
 
 
 def _comment(value: object) -> object:
+    if isinstance(value, str) and not any(map(str.isalpha, value)):
+        raise PydanticCustomError("comment", "expected true, false or a Markdown template")
     return (DEFAULT_COMMENT if value else None) if isinstance(value, bool) else value
 
 
@@ -88,7 +90,9 @@ LabelName = Annotated[
 Description = Annotated[str, Field(max_length=MAX_DESCRIPTION_CHARS, pattern=r"^[^\n\r]*$"), AfterValidator(_visible)]
 Prefix = Annotated[str, AfterValidator(_visible)]
 Pattern = Annotated[str, Field(min_length=1, max_length=MAX_PATTERN_CHARS)]
-Login = Annotated[Pattern, AfterValidator(lambda text: text.removeprefix("@"))]
+_BARE: Final = AfterValidator(lambda text: text.removeprefix("@"))
+Login = Annotated[Pattern, _BARE]
+Owner = Annotated[Pattern, Field(pattern=r"^@?[A-Za-z0-9][A-Za-z0-9_-]*(/[A-Za-z0-9_.-]+)?$"), _BARE]
 Threshold = Annotated[
     float | None,
     BeforeValidator(_threshold, json_schema_input_type=Annotated[float, Field(ge=LEAST_THRESHOLD, le=1)]),
@@ -199,7 +203,7 @@ class RepositoryConfig(_Keys):
         default={},
         description="Labels for signs such as `regression` or `old-version`: true, a name, false or a table for each.",
     )
-    owners: dict[Pattern, Annotated[list[Login], Field(min_length=1)]] = Field(
+    owners: dict[Pattern, Annotated[list[Owner], Field(min_length=1)]] = Field(
         default={},
         description="Whom to suggest as assignee: a label, sign, framework or GPU -> logins or teams, by turns of a "
         "week. Nobody is assigned.",

@@ -24,17 +24,20 @@ from distriage_serving.configuration.names import resolve
 
 MAX_SHOWN: Final = 10
 _BRACES: Final = re.compile(r"(?<!\$)\{\{([^{}]{0,100})\}\}")  # all that `PLACEHOLDER` finds, and more
+_UNENDED: Final = re.compile(r"(?<!\$)\{\{\s{0,30}[\w-]{1,40}")  # once these are taken out
 _EXPECTED: Final[Mapping[str, str]] = {
     "bool_type": "expected true or false",
     "string_type": "expected text",
     "list_type": "expected a list, such as [one, two]",
     "dict_type": "expected a table: keys below, indented",
     "string_too_short": "expected some text",
+    "too_short": "expected one or more in it",
 }
 _PATTERNS: Final[Mapping[str, str]] = {
     "color": "expected six hexadecimal digits, such as d93f0b",
     "name": "expected one line without spaces around it",
     "description": "expected one line",
+    "owners": "expected a login, such as octocat, or a team, such as acme/runtime",
 }
 _TABLES: Final[Mapping[str, str]] = {
     "axes": "expected true, false or a table of the axis's settings",
@@ -92,12 +95,12 @@ def structure_problems(error: ValidationError, value: object) -> Iterator[tuple[
 
 def _expected(kind: str, loc: ValuePath, context: Mapping[str, Any], message: str) -> str:
     match kind:
-        case "enum":
+        case "enum" | "literal_error":
             return f"expected {str(context['expected']).replace(chr(39), '')}"
         case "string_too_long":
             return f"expected at most {context['max_length']:,} characters"
         case "string_pattern_mismatch":
-            return _PATTERNS.get(str(loc[-1]), "expected other text")
+            return _PATTERNS.get(str(loc[-1]), _PATTERNS.get(str(loc[0]), "expected other text"))
         case "model_type" | "model_attributes_type":
             place = next((str(key) for key in reversed(loc) if str(key) in _TABLES), "")
             return _TABLES.get(place, "expected a table of settings")
@@ -109,7 +112,7 @@ def _kind(value: object) -> str:
         case dict():
             return "a table"
         case list():
-            return "a list"
+            return "a list" if value else "an empty list"
         case bool():
             return str(value).lower()
         case None:
@@ -142,6 +145,8 @@ def meaning_problems(value: object, taxonomy: Taxonomy) -> Iterator[tuple[ValueP
     for name in map(str.strip, _BRACES.findall(comment if isinstance(comment, str) else "")):
         if name not in PLACEHOLDERS:
             yield ("comment",), f"unknown placeholder `{{{{ {name} }}}}`; {suggestion(name, PLACEHOLDERS, '`')}"
+    for unended in _UNENDED.findall(_BRACES.sub("", comment) if isinstance(comment, str) else ""):
+        yield ("comment",), f"`comment`: `{unended}` has no end; expected a placeholder such as `{{{{ axes }}}}`"
 
 
 def _same_name(config: Mapping[str, Any], taxonomy: Taxonomy) -> Iterator[tuple[ValuePath, str]]:
@@ -178,7 +183,9 @@ def _axis_problems(path: ValuePath, axis: Axis, settings: Mapping[str, Any]) -> 
         yield (*path, "families"), f"axis {axis.id} has no families"
     for place, table in ((path, settings), *(((*path, "labels", label), own) for label, own in labels.items())):
         if {"mode", "threshold"} <= _table(table).keys():
-            yield (*place, "threshold"), "`mode` and `threshold` exclude each other; expected one of them"
+            found = f"{table['mode']} and {table['threshold']}"
+            message = f"`mode` and `threshold` exclude each other; expected one of them, found {found:.60}"
+            yield (*place, "threshold"), f"`{'.'.join(map(str, place))}`: {message}"
 
 
 def _name_problems(path: ValuePath, axis_id: str, value: object, taxonomy: Taxonomy) -> Iterator[tuple[ValuePath, str]]:
