@@ -134,15 +134,21 @@
     axis.scrollIntoView({ block: "nearest" });
   }
 
-  // A menu's buttons are chosen by their number, once its key has led to it.
+  // While a menu is open, its own keys act alone: the numbers of its buttons. What can be typed is typed.
   function openMenu(key) {
     const menu = one(`[data-menu="${key}"]`);
     if (!menu || (one("#bulk") && !selectCurrent())) return;
     menu.open = true;
-    one("textarea:placeholder-shown, button:enabled, input:enabled:not([type=hidden]), select", menu)?.focus();
+    const field = one("textarea:placeholder-shown, input:enabled:not([type=hidden])", menu);
+    (field ?? one("button:enabled, select", menu))?.focus();
   }
 
-  const opened = () => all(".menu[open], .fold[open]");
+  const opened = () => all(":is(.menu, .fold, .ask)[open]");
+  function closeMenu(menu) {
+    menu.open = false;
+    all("[pattern]", menu).forEach((field) => { field.value = ""; }); // unseen, it would hold back every button
+  }
+  const openedMenu = () => opened()[0] ?? document.activeElement.closest("form[data-menu]");
   function openFilters() {
     one(".fold").open = true;
     one(".panel select").focus();
@@ -156,10 +162,8 @@
   }
 
   function choose(number) {
-    const menu = document.activeElement.closest("[data-menu]");
-    if (menu) return all("button:enabled", menu)[number - 1]?.click();
     const axis = axes.find((candidate) => candidate.open);
-    const radio = axis && all(".choice > input", axis).find((input) => input.nextElementSibling?.textContent === String(number));
+    const radio = axis && all(".choice > input", axis).find((input) => input.nextElementSibling?.textContent === number);
     if (!radio) return;
     radio.click();
     radio.focus({ preventScroll: true });
@@ -178,7 +182,7 @@
     X: () => selectCurrent() && (one(".whole:not([hidden]) input") ?? one("[data-all]")).click(), o: () => openThere(current()), "/": () => one("[data-search]").select(), f: openFilters };
   const onIssue = { j: () => follow("[data-next]"), k: () => follow("[data-previous]"), a: () => follow("[data-accept]"), d: () => follow("[data-dismiss]"),
     e: correct, t: () => follow("[data-thread]"), o: () => openThere(document),
-    Escape: () => { const menu = document.activeElement.closest("[data-menu]"); if (menu) document.activeElement.blur(); else follow("[data-list]"); } };
+    Escape: () => follow("[data-list]") };
   const menus = Object.fromEntries([..."lscpmq"].map((key) => [key, () => openMenu(key)]));
   const onBoth = { ...menus, u: () => one("#undo").requestSubmit(), "?": showHelp };
   const keys = { ...onBoth, ...(one("[data-list]") ? onIssue : one("[data-search]") ? onList : {}) };
@@ -190,23 +194,27 @@
   }
 
   document.addEventListener("keydown", (event) => {
+    if (help()?.open !== false) return;
     const writes = event.target.closest("select, textarea, input:not([type=radio], [type=checkbox])");
-    if (event.key === "Escape" && opened().length) return opened().forEach((menu) => { menu.open = false; one("summary", menu).focus(); });
-    if (writes && event.key === "Escape") event.target.blur();
+    const menu = openedMenu();
+    if (event.key === "Escape" && opened().length) return opened().forEach((open) => { closeMenu(open); one("summary", open).focus(); });
+    if (event.key === "Escape" && (writes || menu)) return document.activeElement.blur();
     if (event.key === "Enter" && event.target.matches(".menu :is(input, select)")) { // the form's own button is another
       event.preventDefault();
       all("button", event.target.closest(".menu")).at(-1).click();
     }
-    if (help()?.open !== false || writes || leaving || (event.repeat && !"jk".includes(event.key)) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (leaving || (event.repeat && !"jk".includes(event.key)) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (!keysAct() && event.key !== "?" && event.key !== "Escape") return;
-    const act = /^[1-9]$/.test(event.key) ? () => choose(Number(event.key)) : Object.hasOwn(keys, event.key) && keys[event.key];
+    const button = menu && !writes?.value && all("button:enabled", menu).find((each) => one("kbd", each)?.textContent === event.key);
+    const number = /^[1-9]$/.test(event.key) && (() => choose(event.key));
+    const act = menu ? button && (() => button.click()) : !writes && (number || (Object.hasOwn(keys, event.key) && keys[event.key]));
     if (!act) return;
     event.preventDefault();
     act();
   });
 
   document.addEventListener("click", (event) => {
-    opened().filter((menu) => !menu.contains(event.target)).forEach((menu) => { menu.open = false; });
+    all(":is(.menu, .fold)[open]").filter((menu) => !menu.contains(event.target)).forEach(closeMenu);
     if (event.target.closest("[data-help]")) showHelp();
     if (event.target.closest("[data-edit]")) correct();
     const copy = event.target.closest("[data-copy]");
