@@ -6,19 +6,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.indexes import PastIndexes
 from distriage_serving.judging.lane import Lane, LaneJudge
 from distriage_serving.metrics import Metrics
+from distriage_serving.store import Act, close_job
 
-from support import past_index
+from support import faults, past_index
 from support.bot import CONFIG, ISSUE, OTHER_BOT, TITLE, Bot, bot, github, make, store  # noqa: F401
-from support.github import PERSON
+from support.faults import Trouble
+from support.github import INSTALLATION, PERSON
 
 NEW = "owner/repo#9"
 
@@ -87,6 +91,51 @@ def test_a_duplicate_that_a_person_approved_is_known_by_its_original(knowing: Bo
     knowing.deliver("issues", github.payload("reopened", NEW))
     knowing.settle()
     assert [row.closed_by for row in knowing.store.past_rows("owner/repo", 0)] == ["duplicate of #1"]
+
+
+@pytest.mark.parametrize(
+    ("act", "became"),
+    [
+        ({"what": "duplicate", "duplicate_of": 1}, "approved"),
+        ({"what": "duplicate", "duplicate_of": 2}, "dismissed"),
+        ({"what": "completed"}, "dismissed"),
+    ],
+)
+def test_closing_in_the_queue_decides_the_suggestion(knowing: Bot, act: dict[str, Any], became: str) -> None:
+    """It costs two requests: a list, since GitHub told no id, and the decision. Without a suggestion it costs none."""
+    github, store, costs = knowing.github, knowing.store, []
+    store.save_repository("owner/repo", display_name="Owner/Repo", installation_id=INSTALLATION)
+    for number, suggests in ((9, True), (10, False)):
+        if suggests:
+            github.suggesting.add("owner/repo")
+        github.files["owner/repo/.github/distriage.yml"] = f"{CONFIG}suggestions: {'perhaps' if suggests else 'off'}\n"
+        github.open(f"owner/repo#{number}", past_index.TITLE, past_index.BODY)
+        knowing.deliver("issues", github.payload("opened", f"owner/repo#{number}"))
+        knowing.settle()
+        since, issue = len(github.requests), IssueReference("owner/repo", number)
+        store.add_act(Act(repository="owner/repo", number=number, who="mara", at=knowing.clock(), **act))
+        for _ in range(2):  # the second time nothing is left to do
+            store.put_job(close_job(issue, INSTALLATION))
+            knowing.settle()
+        costs.append(sum("/issues/" in one.path for one in github.requests[since:]))
+    assert [one["state"] for one in github.suggestions[NEW]] == [became]
+    assert [row.state for row in store.suggestions(IssueReference("owner/repo", 9))] == [became]
+    assert costs[0] == costs[1] + 2
+
+
+def test_a_decision_that_github_refuses_leaves_the_issue_closed(knowing: Bot) -> None:
+    github, store = knowing.github, knowing.store
+    github.suggesting.add("owner/repo")
+    github.files["owner/repo/.github/distriage.yml"] = f"{CONFIG}suggestions: perhaps\n"
+    knowing.deliver("issues", github.payload("opened", NEW))
+    knowing.settle()
+    github.troubles.append(Trouble("POST .*/suggestions/", faults.status(403)))
+    store.add_act(Act(repository="owner/repo", number=9, what="completed", who="mara", at=knowing.clock()))
+    store.put_job(close_job(IssueReference("owner/repo", 9), INSTALLATION))
+    knowing.settle()
+    (act,) = store.acts(IssueReference("owner/repo", 9))
+    assert act.carried_out and act.refused is None and github.issues[NEW]["state"] == "closed"
+    assert "the suggestion" in (knowing.job().last_error or "")
 
 
 def past(bot: Bot) -> tuple[str, str, str] | None:

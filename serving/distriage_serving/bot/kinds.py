@@ -7,7 +7,7 @@ function that works on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from distriage.base.references import IssueReference
@@ -19,6 +19,7 @@ from distriage_serving.bot.checks import check_pull_request
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.reconcile import bring_in_step, reconcile
 from distriage_serving.bot.repositories import configure, take_stock
+from distriage_serving.bot.suggestions.decided import decide_closed
 from distriage_serving.bot.suggestions.hourly import poll_next
 from distriage_serving.bot.sweep import look_around
 from distriage_serving.bot.triage import read_again, triage
@@ -71,6 +72,12 @@ def _issue(job: Job) -> IssueReference:
     return IssueReference(job.repository, job.issue or 0)
 
 
+def _close(tools: Tools, job: Job) -> Done:
+    done = bring_in_step(tools.client, tools.store, job)
+    refused = decide_closed(tools.client, tools.store, _issue(job))
+    return replace(done, note=f"{done.note}, {refused}") if refused is not None else done
+
+
 KINDS: Final[Mapping[str, Kind]] = {
     "triage": Kind(lambda tools, job: triage(tools.client, tools.store, tools.judge, _issue(job), job.installation_id)),
     "command": Kind(lambda tools, job: answer(tools.client, tools.store, tools.taxonomy, job)),
@@ -79,7 +86,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "reconcile": Kind(lambda tools, job: reconcile(tools.client, tools.store, tools.taxonomy, job), reads_lists=True),
     "poll": Kind(lambda tools, job: poll_next(tools.client, tools.store, job.repository, job.installation_id)),
     "ask": Kind(lambda tools, job: ask(tools.client, tools.store, job)),
-    "close": Kind(lambda tools, job: bring_in_step(tools.client, tools.store, job)),
+    "close": Kind(_close),
     "access": Kind(lambda tools, job: take_stock(tools.client, tools.store, job.installation_id or 0)),
     "second-read": Kind(lambda tools, job: read_again(tools.client, tools.store, tools.judge, job)),
     "sweep": Kind(lambda tools, _: look_around(tools.store, tools.app), on_github=False),

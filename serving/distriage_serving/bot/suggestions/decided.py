@@ -10,14 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from distriage.base.errors import RefusedError
 from distriage.base.references import IssueReference
 from distriage.github.client import Client
 from distriage_serving.bot.suggestions.kept import as_known, is_off, switch_off
 from distriage_serving.configuration.names import Names
 from distriage_serving.github.issue import ReadIssue, with_label_history
-from distriage_serving.github.suggestions import ListedSuggestion, as_suggested, list_suggestions, login_of
+from distriage_serving.github.suggestions import ListedSuggestion, as_suggested, decide, list_suggestions, login_of
 from distriage_serving.planning.suggested import Suggested
-from distriage_serving.store import Review, Store, SuggestionRow
+from distriage_serving.store import CLOSES, Review, Store, SuggestionRow
 
 CLOCKS_S: Final = 60.0  # GitHub's and ours may be so far apart
 _OPEN: Final = frozenset({"making", "pending"})
@@ -91,6 +92,35 @@ def poll(
             if row.action == "close_issue" and row.state == "approved":
                 store.settle_past(reference.repository, {reference.number}, f"duplicate of #{row.value}")
     return Polled(rows, decided)
+
+
+def decide_closed(client: Client, store: Store, issue: IssueReference) -> str | None:
+    """Approve or dismiss the suggestion to close an issue as a duplicate, once it was closed in the queue.
+
+    Returns:
+        GitHub's refusal, if any: the issue is closed, and the next look finds the suggestion's fate.
+
+    Raises:
+        GitHubError: GitHub is out of reach.
+    """
+    closing = next((act for act in store.acts(issue) if act.what in CLOSES and act.undone_at is None), None)
+    if closing is None or not closing.carried_out or not (rows := _to_close(store.suggestions(issue))):
+        return None
+    try:
+        if any(row.github_id is None for row in rows):
+            rows = _to_close(poll(client, store, issue, None, is_app=True).rows)
+        for row in rows:
+            is_same = row.value == str(closing.duplicate_of)
+            if row.github_id is not None and decide(client, issue, row.github_id, approve=is_same):
+                state = "approved" if is_same else "dismissed"
+                store.note_suggestion(row, state=state, who=closing.who, decided_at=store.clock())
+    except RefusedError as error:
+        return f"the suggestion to close it stays: {error}"
+    return None
+
+
+def _to_close(rows: Iterable[SuggestionRow]) -> list[SuggestionRow]:
+    return [row for row in rows if row.action == "close_issue" and row.state in _OPEN]
 
 
 def _latest(
