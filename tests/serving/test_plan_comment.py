@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from distriage.answer.verdict import KnownProblem
 from distriage.base.types import Silence
+from distriage.past.same import HOW_OFTEN
 from distriage_serving.configuration.names import resolve
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
@@ -198,7 +199,9 @@ def test_a_likely_duplicate_is_in_the_comment_only_where_that_is_switched_on() -
     )
     without = re.sub(r"`[^`\n]*`", "", made.body.partition("\n")[2])
     assert not re.search(r"[@#<]|//github", without), "it mentions, refers or leaves a trace"
-    assert f"**Likely the same issue** (91%)\n\n{shown}" in summary_of(plan(REPEATED), REPEATED, state(), TAXONOMY)
+    assert f"**Likely the same issue** ({HOW_OFTEN})\n\n{shown}" in summary_of(
+        plan(REPEATED), REPEATED, state(), TAXONOMY
+    )
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_the_summary_says_what_is_done_and_what_was_found() -> None:
         "**Labels** to take off: `c`\n",
         "**Comment**: edited\n",
         "| Stage | does not apply |",
-        "**Likely the same issue** (91%)",
+        "**Likely the same issue** (of pairs this alike, 83% were the same issue)",
         "(closed: `completed`)\n",
         "| torch | `2.1` |",
         "**Missing**\n\n- Which nccl?\n",

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from distriage.past.answer import named
 from distriage.past.build import build_index
 from distriage.past.index import PastIndex, PastQuery, make_index
 from distriage.past.issue import PastIssue
+from distriage.past.same import HOW_OFTEN
 from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.judge import look
 from distriage_serving.judging.keeping import keep_issue
@@ -94,11 +94,11 @@ def test_what_is_likely_the_same_says_so_and_only_the_web_is_linked() -> None:
         found = index.find(query, 2)
         past = [(match.issue, None) for match in found]
         same = named(index, query, found[0])
-        page = show("past.html", Session(), past=past, same=same, may_close=False)
+        page = show("past.html", Session(), past=past, same=same, how_often=HOW_OFTEN, may_close=False)
         return bytes(page.body).decode().split("<li>")[1:]
 
     first, second = items(index)
-    assert 'href="https://x.org/1"' in first and re.search(r"<strong>Likely the same issue</strong>, \d+%", first)
+    assert 'href="https://x.org/1"' in first and f"<strong>Likely the same issue</strong>: {HOW_OFTEN}" in first
     assert "#2" in second and "href" not in second and "Likely" not in second
     fixed = replace(issues[1], state="closed", closed_by="#7", milestone="v2.0", url="https://x.org/2")
     chain = [replace(issues[0], state="closed", closed_by="Duplicate of #2"), fixed]

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from distriage.answer.verdict import AxisVerdict, LikelyDuplicate
 from distriage.base.references import IssueReference
-from distriage.past.same import RIGHT
+from distriage.past.same import HOW_OFTEN, RIGHT
 from distriage.signs.kinds import Sign, kinds
 
 Confidence = Literal["low", "medium", "high"]
@@ -75,7 +75,7 @@ def sign_intent(sign: Sign) -> Intent:
 
 def duplicate_intent(found: LikelyDuplicate, number: int) -> Intent:
     """The reason for closing a duplicate; `distriage.past.same` has the figure."""
-    end = f" (of pairs this alike, {RIGHT:.0%} were the same issue)."
+    end = f" ({HOW_OFTEN})."
     begin = _cut(f"Likely the same as issue {number}: {plain(found.title)}", MAX_CHARS - len(end))
     return Intent(begin + end, confidence_of(RIGHT))
 

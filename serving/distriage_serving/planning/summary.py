@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from distriage.answer.verdict import AxisVerdict, Differential, Verdict
 from distriage.model.taxonomy import Axis, Taxonomy
+from distriage.past.same import HOW_OFTEN
 from distriage_serving.planning.intent import MAX_CHARS
 from distriage_serving.planning.markdown import checklist, code, duplicates, known_problems, table
 from distriage_serving.planning.types import IssueState, Plan
@@ -63,8 +64,7 @@ def summary_of(
     if plan.left_out:
         parts.append("**Left out**\n\n" + "\n".join(f"- {code(item.what)}: {item.why}" for item in plan.left_out))
     if verdict.duplicates:
-        sure = max(item.probability for item in verdict.duplicates)
-        parts.append(f"**Likely the same issue** ({sure:.0%})\n\n" + duplicates(verdict.duplicates))
+        parts.append(f"**Likely the same issue** ({HOW_OFTEN})\n\n" + duplicates(verdict.duplicates))
     if owners:
         parts.append("**Owners**: " + ", ".join(f"{code(who)} ({code(key)})" for who, key in owners))
     if verdict.signs:

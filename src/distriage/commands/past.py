@@ -141,11 +141,12 @@ def _as_json(match: Match, same: LikelyDuplicate | None) -> dict[str, object]:
 
 def _line(match: Match, same: LikelyDuplicate | None) -> str:
     from distriage.base.terminal import printable
+    from distriage.past.same import HOW_OFTEN
 
     issue = match.issue
     state = f" ({issue.state}{', ' + issue.closed_by if issue.closed_by else ''})" if issue.state else ""
     said = ""
     if same is not None:
         of = [f"as {same.id}, of which it is a duplicate"] if same.closed_duplicate else []
-        said = f"  likely the same, {'; '.join([f'{same.probability:.0%}', *of, *same.notes])}"
+        said = f"  likely the same, {'; '.join([HOW_OFTEN, *of, *same.notes])}"
     return printable(f"{match.similarity:5.2f}  {issue.id}{state}  {issue.title}{said}")

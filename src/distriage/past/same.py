@@ -18,6 +18,7 @@ FEW = 2  # earlier issues that have an error line which names one failure
 SERIES_DAYS = 2
 SPOKEN = 0.65  # from this probability on, the named issue was the same in `RIGHT` (fitted to other repositories)
 RIGHT = 0.83
+HOW_OFTEN = f"of pairs this alike, {RIGHT:.0%} were the same issue"  # in words, wherever people are told
 MEASURED = 0.5  # less likely ones were hardly judged
 _OFFSET, _WEIGHTS = -8.33, (6.08, 9.68, -0.26, -4.48, 2.88)  # of `signs`
 

@@ -19,6 +19,7 @@ from distriage.past.answer import issue_to_join, named
 from distriage.past.clusters import clusters
 from distriage.past.index import PastIndex, PastQuery
 from distriage.past.packed import unpack
+from distriage.past.same import HOW_OFTEN
 from distriage_serving.queue.listing import issue_href, moment
 from distriage_serving.queue.pages import PageRoute, show, show_part
 from distriage_serving.queue.visit import Visit
@@ -76,6 +77,7 @@ def _page(visit: Visit, request: Request, issue: Issue, index: PastIndex | None,
         back=issue_href(issue.repository, issue.number, filters.query),
         past=[(match.issue, issue_to_join(index, match.issue)) for match in found] if index is not None else [],
         same=same,
+        how_often=HOW_OFTEN,
         may_close=issue.state == "open" and visit.reaches(issue.repository),
         action=issue_href(issue.repository, issue.number),
         number=issue.number,
