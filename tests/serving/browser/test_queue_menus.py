@@ -87,3 +87,18 @@ def test_an_assignee_is_typed_or_chosen_by_number(site: Queue, open_page: OpenPa
     page.keyboard.press("1")
     until(lambda: [what for what, _ in acts(site, number + 2)] == ["assign"])
     assert acts(site, number + 2) != [("assign", "1")]
+
+
+@pytest.mark.parametrize(("copies", "number"), [(0, 500), (70, 510)])
+def test_all_that_match_are_selected_on_a_list_just_loaded(
+    site: Queue, open_page: OpenPage, copies: int, number: int
+) -> None:
+    site.add(number, "exhausted timeout", author=f"author-{number}")
+    if copies:
+        site.multiply(number, copies)
+    page = open_page(f"/queue?author=author-{number}")
+    page.keyboard.press("X")
+    expect(page.locator("[data-selected]")).to_have_text(f"{copies + 1} selected")
+    expect(page.locator(".bulk")).to_be_visible()
+    page.keyboard.press("s")
+    expect(page.locator(".menu[open] :focus")).to_have_text("a day 1")

@@ -45,6 +45,12 @@
     showSelection();
     return selected().length;
   }
+  function selectAll() {
+    const whole = one(".whole:not([hidden]) input");
+    if (!whole) return one("[data-all]")?.click();
+    if (!selected().length && !current()) step(0);
+    if (selectCurrent()) whole.click();
+  }
   const decideRows = (action) => selectCurrent() && one(`#bulk button[value=${action}]`).click();
 
   // Many at once are decided only after a question.
@@ -179,7 +185,7 @@
   const openThere = (where) => { const link = where && one("[data-github]", where); if (link) open(link.href, "_blank", "noopener,noreferrer"); };
   const onList = { j: () => step(1), k: () => step(-1), x: () => { const row = current(); if (row) one("input", row).click(); },
     a: () => decideRows("accept"), d: () => decideRows("dismiss"), e: () => current() && one("[data-open]", current()).click(),
-    X: () => selectCurrent() && (one(".whole:not([hidden]) input") ?? one("[data-all]")).click(), o: () => openThere(current()), "/": () => one("[data-search]").select(), f: openFilters };
+    X: selectAll, o: () => openThere(current()), "/": () => one("[data-search]").select(), f: openFilters };
   const onIssue = { j: () => follow("[data-next]"), k: () => follow("[data-previous]"), a: () => follow("[data-accept]"), d: () => follow("[data-dismiss]"),
     e: correct, t: () => follow("[data-thread]"), o: () => openThere(document),
     Escape: () => follow("[data-list]") };
