@@ -91,9 +91,12 @@ def _undo(request: Request, fields: Fields) -> Response:
     at = _read_time(fields.get("at", [""])[0])
     acted = {(issue.repository, issue.number) for issue in undo_last(visit, at)}
     issues = acted or {(row.repository, row.number) for row in visit.decisions.undo(at)}
-    if len(issues) == 1:
-        return go_to(issue_href(*issues.pop(), query))
-    return go_to(list_href(query, {} if issues else NOTHING_UNDONE))
+    if not issues:
+        return go_to(list_href(query, NOTHING_UNDONE))
+    first = min(issues)
+    if len(issues) == 1 and "list" not in fields:
+        return go_to(issue_href(*first, query))
+    return go_to(list_href(query, {"at": str(IssueReference(*first))}))
 
 
 @router.post("/{owner}/{name}/{number:issue}")

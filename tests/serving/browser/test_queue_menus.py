@@ -89,6 +89,22 @@ def test_an_assignee_is_typed_or_chosen_by_number(site: Queue, open_page: OpenPa
     assert acts(site, number + 2) != [("assign", "1")]
 
 
+@pytest.mark.parametrize(("key", "number"), [("a", 400), ("d", 410), ("s1", 420)])
+def test_undo_from_the_list_stays_there_with_the_row_marked(
+    site: Queue, open_page: OpenPage, key: str, number: int
+) -> None:
+    page = show(site, open_page, "list", number)
+    page.keyboard.press("j")  # to the last row
+    row = page.locator("[data-open]").last.get_attribute("href")
+    for one in key:
+        page.keyboard.press(one)
+    expect(page.locator("[data-open]")).to_have_count(1)
+    page.keyboard.press("u")
+    expect(page.locator(f"[data-open][href='{row}']")).to_be_focused()
+    expect(page.locator("[data-open]")).to_have_count(2)
+    assert f"author=author-{number}" in page.url
+
+
 @pytest.mark.parametrize(("copies", "number"), [(0, 500), (70, 510)])
 def test_all_that_match_are_selected_on_a_list_just_loaded(
     site: Queue, open_page: OpenPage, copies: int, number: int
