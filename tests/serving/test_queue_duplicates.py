@@ -52,6 +52,39 @@ def test_a_number_that_github_does_not_know_is_refused(site: Queue, admin: httpx
     assert acts(site, 1) == 1
 
 
+@pytest.mark.parametrize(
+    ("number", "fields", "said"),
+    [
+        (
+            1,
+            {"what": "duplicate", "of": "1"},
+            "An issue cannot be its own duplicate; give the number of the other issue.",
+        ),
+        (1, {"what": "duplicate", "of": "77"}, "GitHub knows no issue Owner/Repo#77"),
+        (1, {"what": "duplicate", "of": "x"}, "Duplicate of &#39;x&#39;: expected the number of the other issue"),
+        (1, {"what": "assign", "to": "a b"}, "Assign to &#39;a b&#39;: expected a login"),
+        (2, {"what": "completed"}, "the issue is closed on GitHub already"),
+    ],
+)
+@pytest.mark.usefixtures("github")
+def test_a_form_that_is_refused_leads_back_to_its_page_in_plain_words(
+    site: Queue, admin: httpx.Client, number: int, fields: dict[str, str], said: str
+) -> None:
+    site.add(number, "hangs", state="open" if number == 1 else "closed")
+    fields |= {"csrf": csrf(admin.get("/queue")), "query": "status=any"}
+    refused = admin.post(f"/queue/owner/repo/{number}/act", data=fields)
+    assert (
+        said in refused.text and f'href="/queue/owner/repo/{number}?status=any">Back to the issue</a>' in refused.text
+    )
+    assert "Nothing was changed" in refused.text and "Bad Request" not in refused.text
+
+
+def test_a_refused_form_of_the_list_leads_back_to_it(admin: httpx.Client) -> None:
+    fields = {"csrf": csrf(admin.get("/queue")), "query": "status=any", "action": "explode"}
+    refused = admin.post("/queue/bulk", data=fields)
+    assert refused.status_code == 400 and 'href="/queue?status=any">Back to the list</a>' in refused.text
+
+
 def test_github_is_not_asked_about_what_is_known_nor_by_strangers(
     site: Queue, admin: httpx.Client, github: GitHub
 ) -> None:

@@ -82,7 +82,7 @@ def read_act(visit: Visit, fields: Fields) -> dict[str, Any]:
         to = next((text.strip() for text in fields.get("to", ()) if text.strip()), "")
         match = _LOGIN.fullmatch(to or visit.session.who)
         if match is None:
-            raise ProblemError(400, "bad-request", f"to: {to[:80]!r}; expected a login, such as octocat")
+            raise ProblemError(400, "bad-request", f"Assign to {to[:80]!r}: expected a login, such as octocat")
         act["assignee"] = match[1].lower()
     elif what == "duplicate":
         act["duplicate_of"] = read_other(fields)

@@ -28,7 +28,9 @@ def read_other(fields: Fields) -> int:
     text = fields.get("of", [""])[0]
     other = read_number(text.strip())
     if other is None:
-        raise ProblemError(400, "bad-request", f"of: {text[:80]!r}; expected the number of the other issue, such as 12")
+        raise ProblemError(
+            400, "bad-request", f"Duplicate of {text[:80]!r}: expected the number of the other issue, such as 12"
+        )
     return other
 
 
@@ -50,7 +52,8 @@ def check_other(request: Request, fields: Fields, issues: Sequence[IssueReferenc
     repository = issues[0].repository
     visit.issue(repository, issues[0].number)
     if issues == [IssueReference(repository, other)]:
-        raise ProblemError(400, "bad-request", f"of: {other}; expected the number of the other issue")
+        detail = "An issue cannot be its own duplicate; give the number of the other issue."
+        raise ProblemError(400, "bad-request", detail)
     app = desk(request).app
     known = visit.store.get_repository(repository)
     if app is None or known is None or known.installation_id is None or not known.enabled:

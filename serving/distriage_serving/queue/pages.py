@@ -167,7 +167,8 @@ class PageRoute(APIRoute):
                 problem = error
             if not is_browser(request):
                 raise problem
-            return error_page(problem, request_id_of(request.scope))
+            again = await _form_page(request) if problem.status != 404 else None
+            return error_page(problem, request_id_of(request.scope), again)
 
         return handle_for_people
 
@@ -179,30 +180,42 @@ def page_of(request: Request, query: str) -> str:
     return issue_href(f"{owner}/{name}", number, query) if isinstance(number, int) else list_href(query)
 
 
+async def _form_page(request: Request) -> str | None:
+    """The page that a form of the queue was sent from; None if it is none."""
+    if request.method == "GET" or not request.url.path.startswith("/queue/"):
+        return None
+    try:
+        query = (await read_form(request)).get("query", [""])[0]
+    except ProblemError:
+        query = ""
+    return page_of(request, query)
+
+
 async def _to_login(request: Request) -> Response:
     """Go to the login, and from there back to the page; for a form, which is not stored, back to its page."""
     if request.method != "GET":
-        if not request.url.path.startswith("/queue/"):  # logging out loses nothing
-            return go_to("/login")
-        try:
-            query = (await read_form(request)).get("query", [""])[0]
-        except ProblemError:
-            query = ""
-        return go_to(f"/login?{urlencode({'then': page_of(request, query), 'ended': 1})}")
+        page = await _form_page(request)  # logging out, which has none, loses nothing
+        return go_to("/login" if page is None else f"/login?{urlencode({'then': page, 'ended': 1})}")
     asked = urlsplit(request.headers.get("hx-current-url", "")) if "hx-request" in request.headers else request.url
     back = asked.path + (f"?{asked.query}" if asked.query else "")
     return lead(request, f"/login?{urlencode({'then': back})}")
 
 
-def error_page(problem: ProblemError, request_id: str) -> Response:
-    """An error for people."""
+def error_page(problem: ProblemError, request_id: str, again: str | None = None) -> Response:
+    """An error for people.
+
+    Args:
+        again: The page of the form that was refused.
+    """
+    is_stale = isinstance(problem, StaleError)
     page = show(
         "error.html",
         Session(),
         problem.status,
-        heading=TITLES[problem.status],
+        heading=TITLES[problem.status] if is_stale or again is None else "Nothing was changed",
         detail=f"{problem}"[:500],
-        again=problem.again if isinstance(problem, StaleError) else None,
+        again=problem.again if isinstance(problem, StaleError) else again,
+        is_stale=is_stale,
         request_id=request_id,
     )
     page.headers.update(problem.headers)
