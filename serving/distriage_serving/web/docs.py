@@ -19,7 +19,7 @@ code, pre {{ font-family: var(--mono); font-size: .9em }}
 pre {{ background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .8rem; overflow: auto }}
 summary {{ cursor: pointer; padding: .3rem 0 }}
 table {{ border-collapse: collapse }}
-td, th {{ text-align: left; padding: .2rem 1.5rem .2rem 0; vertical-align: top }}
+td, th {{ text-align: left; padding: .2rem 1.5rem .2rem 0; vertical-align: top; overflow-wrap: anywhere }}
 """
 # https://www.w3.org/TR/CSP3/: nothing is allowed but this very style sheet
 _STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()

@@ -237,10 +237,19 @@ def test_everything_needed_works_without_scripts(site: Queue, browser: Browser) 
 
 def test_a_phone_needs_no_sideways_scrolling_for_long_words(site: Queue, open_page: OpenPage) -> None:
     site.add(71, "exhausted " + "w" * 300, LOG, labels=["l" * 50])
-    for path in ("/queue", "/queue/owner/repo/71"):
-        page = open_page(path, width=375)
-        page.wait_for_load_state("networkidle")
-        assert page.evaluate("document.documentElement.scrollWidth") == 375, path
+    beside = """form => {
+        const parts = [...form.querySelectorAll("input:not([type=hidden]), button")];
+        const inside = parts.map((part) => part.getBoundingClientRect());
+        return inside.every((one, place) => inside.slice(place + 1).every((other) => one.right <= other.left ||
+            other.right <= one.left || one.bottom <= other.top || other.bottom <= one.top));
+    }"""
+    for width in (320, 360, 375):
+        for path in ("/queue", "/queue/owner/repo/71", "/queue/charts", "/docs"):
+            page = open_page(path, width=width)
+            page.wait_for_load_state("networkidle")
+            assert page.evaluate("document.documentElement.scrollWidth") == width, (path, width)
+            for form in page.locator(".close form").all():
+                assert form.evaluate(beside), (path, width)
 
 
 def test_long_words_of_a_label_stay_whole_on_a_phone(site: Queue, open_page: OpenPage) -> None:
