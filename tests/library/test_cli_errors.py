@@ -134,10 +134,22 @@ def test_options_that_do_not_go_together(classify: Command, arguments: list[str]
     assert_one_line(classify(*arguments), message)
 
 
-def test_an_unknown_mode_is_refused_with_the_known_ones(classify: Command) -> None:
-    refused = classify("--mode", "sure")
-    assert refused.code == 2
-    assert all(word in refused.err for word in ("--mode", "'sure'", "best", "balanced", "precise"))
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("classify --mode sure", "--mode: 'sure' is not one of 'best', 'balanced', 'precise'"),
+        ("serve --port abc", "--port: expected a valid integer, found 'abc'"),
+        ("learn a/b --precision 2", "--precision: expected less than or equal to 0.99, found '2'"),
+        ("past find --top 0 a b", "--top: expected greater than or equal to 1, found '0'"),
+        ("evaluate run.toml --split train", "--split: 'train': expected validation or test"),
+        ("serve --host", "Option '--host' requires an argument; `distriage --help` shows what there is"),
+        ("classify --nope", "No such option: --nope"),
+        ("past find", "Missing argument 'INDEX'; `distriage past find --help` shows what there is"),
+        ("classifi", "No such command 'classifi'. Did you mean 'classify'?; `distriage --help` shows what there is"),
+    ],
+)
+def test_a_slip_in_what_was_typed_is_one_line(command: Command, typed: str, said: str) -> None:
+    assert_one_line(command(*typed.split()), f"distriage: {said}")
 
 
 def test_an_unknown_model_and_a_folder_without_one(command: Command, tmp_path: Path, report: Path) -> None:

@@ -31,8 +31,9 @@ def main() -> None:
             start()
             return
         from distriage.commands.app import build_app
+        from distriage.commands.typed import run
 
-        build_app(sys.argv[1] if sys.argv[1:] else "")()
+        run(build_app(sys.argv[1] if sys.argv[1:] else ""))
     except DistriageError as error:
         say(str(error))
         sys.exit(2)

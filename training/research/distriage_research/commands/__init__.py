@@ -8,6 +8,7 @@ import typer
 
 from distriage.base.errors import DistriageError
 from distriage.base.terminal import say, speak_utf8
+from distriage.commands.typed import run
 from distriage_research.commands.bench import bench
 from distriage_research.commands.corpus import corpus_app
 from distriage_research.commands.experiments import (
@@ -50,7 +51,7 @@ def main() -> None:
     """Run the command line: our own errors end in one line and exit code 2."""
     speak_utf8()
     try:
-        build_app()()
+        run(build_app())
     except DistriageError as error:
         say(str(error))
         sys.exit(2)
