@@ -120,7 +120,8 @@ def test_similar_issues_are_shown_with_what_fixed_them_where_the_model_knows_any
     with queue(Classifier(indexed_bundle, threads=1), tmp_path) as opened, visitor(opened) as client:
         opened.add(1, "NCCL timeout", "It hangs in all_reduce, memory exhausted.")
         log_in(client)
-        assert "Looking" in client.get("/queue/owner/repo/1").text
+        link = '<a class="no-script-only" href="/queue/owner/repo/1?evidence=1">Look for similar known issues</a>'
+        assert f'<span class="script-only">Looking…</span>{link}' in client.get("/queue/owner/repo/1").text
         part = client.get("/queue/owner/repo/1/evidence").text
         opened.store.save_issue(issue(2))
         waits = client.get("/queue/owner/repo/2").text

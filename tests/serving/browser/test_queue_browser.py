@@ -226,7 +226,10 @@ def test_everything_needed_works_without_scripts(site: Queue, browser: Browser) 
     page.goto(f"{site.url}/queue?symptom=crash")
     choose_filter(page, "Symptom", "crash")
     page.get_by_role("button", name="Filter").click()
+    assert page.locator("kbd:visible").count() == 0  # no key acts
     page.goto(f"{site.url}/queue/owner/repo/61")
+    assert page.locator("kbd:visible").count() == 0
+    expect(page.get_by_text("Looking…")).to_be_hidden()
     page.get_by_role("link", name="Which lines carried the verdict?").click()
     expect(page.locator("[data-explained]")).to_be_visible()
     page.get_by_role("button", name="Accept").click()
