@@ -44,8 +44,12 @@ def webhook_router(store: Store) -> APIRouter:
 
 def _keep(store: Store, headers: Mapping[str, str], body: bytes) -> Response:
     event, delivery_id = headers.get("x-github-event", ""), headers.get("x-github-delivery", "")
-    if not (_EVENT.fullmatch(event) and _ID.fullmatch(delivery_id)):
-        raise ProblemError(400, "bad-request", "expected the headers X-GitHub-Event and X-GitHub-Delivery")
+    for name, value, form, expected in (
+        ("X-GitHub-Event", event, _EVENT, "1 to 64 of a-z, 0-9 and _"),
+        ("X-GitHub-Delivery", delivery_id, _ID, "8 to 64 letters, digits and hyphens"),
+    ):
+        if not form.fullmatch(value):
+            raise ProblemError(400, "bad-request", f"{name}: {value[:80]!r}; expected {expected}")
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise ProblemError(
             415,

@@ -104,6 +104,15 @@ REFUSED: dict[str, tuple[dict[str, str], int]] = {
 }
 
 
+def test_a_header_that_is_refused_is_named_with_its_value(server: Running, github: GitHub) -> None:
+    for header, value, expected in (
+        ("X-GitHub-Delivery", "72d3162e_cc78", "8 to 64 letters, digits and hyphens"),
+        ("X-GitHub-Event", "Issues!", "1 to 64 of a-z, 0-9 and _"),
+    ):
+        answer = post(server, body_of(github), **{header.replace("-", "_"): value})
+        assert answer.json()["detail"] == f"{header}: {value!r}; expected {expected}"
+
+
 def refused_signatures(server: Running) -> float:
     found = re.search(r"^distriage_signatures_refused_total (\S+)", server.client.get("/metrics").text, re.M)
     assert found is not None
