@@ -56,7 +56,7 @@ class HttpSettings(BaseSettings):
     max_body_bytes: int = Field(
         default=8 * MAX_REPORT_BYTES,
         ge=1024,
-        description=f"Largest request body; a webhook's may have {MAX_WEBHOOK_BYTES >> 20} MiB.",
+        description=f"Largest body (report: {MAX_REPORT_BYTES >> 20} MiB, webhook: {MAX_WEBHOOK_BYTES >> 20} MiB).",
     )
     max_reports: int = Field(default=64, ge=1, description="Maximum reports of one request.")
     max_explained_reports: int = Field(
