@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from distriage.base.errors import InputError
 from distriage.github.listed import ListedIssue
 from distriage.own.features import OwnFeatures
+from distriage_training.commands.learn import _given
 from distriage_training.learn import fit
 from distriage_training.learn.examples import Wishes, choose, is_afterwards, usable
 from distriage_training.learn.fit import blocks, calibrate, contrast, held_out_scores
@@ -210,6 +211,19 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.add(tag)
         assert not any(name.startswith("on") or name == "src" for name, _ in attrs)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "said"),
+    [
+        (0.75, "given from probability 0.75 on"),
+        (0.9993, "given from probability 0.9993 on"),
+        (0.99999999, "never given"),
+        (None, "never given"),
+    ],
+)
+def test_no_label_is_given_from_certainty_on(threshold: float | None, said: str) -> None:
+    assert _given(threshold) == said
 
 
 def test_a_history_becomes_a_folder_and_a_page(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:

@@ -194,7 +194,8 @@ def test_only_issues_that_neither_has_seen_decide(command: Command, keyword_bund
     done = again(command, keyword_bundle, learned, dated(140))
     assert done.code == 0 and "on 20 issues that neither has seen" in done.out and "too few" in done.out
     done = again(command, keyword_bundle, learned, dated(140))
-    assert done.code == 0 and "on 0 issues" in done.out
+    assert done.code == 0 and ": no issue that neither has seen\nwritten: " in done.out
+    assert "nothing to compare with the heads of " in done.out and "not worse" not in done.out
 
 
 def test_worse_heads_are_refused_and_nothing_is_written(command: Command, keyword_bundle: Path, learned: Path) -> None:

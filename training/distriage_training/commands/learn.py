@@ -150,9 +150,12 @@ def _say_compared(before: OwnLabels, compared: Comparison, labels: Labels) -> No
 
     from distriage.base.terminal import printable
 
-    typer.echo(
-        f"compared with the heads of {before.manifest.created}, on {compared.issues} issues that neither has seen:"
-    )
+    heads = f"the heads of {before.manifest.created}"
+    if compared.rows:
+        typer.echo(f"compared with {heads}, on {compared.issues} issues that neither has seen:")
+    else:
+        both = "no issue that neither has seen" if compared.issues == 0 else "no label that both know"
+        typer.echo(f"nothing to compare with {heads}: {both}")
     if compared.rows:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
         for name in ("label", "issues", "F1 before", "now", "difference, 95 %", "right before", "now", ""):
@@ -175,7 +178,8 @@ def _say_compared(before: OwnLabels, compared: Comparison, labels: Labels) -> No
             why = labels.left_out.get(head.name, "no issue has it")
             typer.echo(f"no longer given: {printable(head.name)}: {why}")
     worse = ", ".join(map(printable, compared.worse))
-    typer.echo(f"refused, nothing written: worse on {worse}" if worse else "not worse on any label that both know")
+    if compared.rows:
+        typer.echo(f"refused, nothing written: worse on {worse}" if worse else "not worse on any label that both know")
 
 
 def _say(result: Result) -> None:
@@ -195,5 +199,12 @@ def _say(result: Result) -> None:
         typer.echo(f"  {figures.features}: labels {figures.covered} of {later}, {right}")
     typer.echo("in the folder, learned from all issues:")
     for name, threshold in zip(result.labels.names, result.final.thresholds, strict=True):
-        given = "never given" if threshold is None else f"given from probability {threshold.probability:.2f} on"
-        typer.echo(f"  {printable(name)}: {given}")
+        typer.echo(f"  {printable(name)}: {_given(None if threshold is None else threshold.probability)}")
+
+
+def _given(threshold: float | None) -> str:
+    """From where on a label is given, with as many digits as tell it from certainty, which no issue reaches."""
+    for digits in (2, 4, 6) if threshold is not None else ():
+        if float(shown := f"{threshold:.{digits}f}") < 1:
+            return f"given from probability {shown} on"
+    return "never given"
