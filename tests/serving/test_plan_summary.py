@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from distriage.answer.verdict import Candidate, Differential
+from distriage.own.answer import OwnLabel
 from distriage_serving.planning import markdown
 from distriage_serving.planning.summary import summary_of
 from distriage_serving.planning.types import LabelDefinition, Plan, PlannedComment
@@ -27,6 +28,28 @@ def test_the_summary_shows_the_causes_to_tell_apart() -> None:
     assert "**Which cause** (the right one was among the three likeliest in 70% of held-out reports)" in shown
     assert "- `deadlock` 0.40: Compare the stacks of `a | b`." in shown
     assert "Which cause" not in summary(plan())
+
+
+def test_the_summary_explains_each_own_label() -> None:
+    own = [
+        OwnLabel(label="docs", probability=0.91, applied=True, precision=0.8),
+        OwnLabel(label="there", probability=0.9, applied=True, precision=0.8),
+        OwnLabel(label="gone", probability=0.89, applied=True, precision=0.75),
+        OwnLabel(label="a | b", probability=0.4, applied=False),
+    ]
+    verdict = make_verdict().model_copy(update={"own": own})
+    on_github = {"labels": frozenset({"There"}), "repository_labels": frozenset({"docs", "There", "a | b"})}
+    text = summary_of(plan(verdict, **on_github), verdict, state(**on_github), TAXONOMY)
+    for row in (
+        "| own label | p | why |",
+        "| `docs` | 0.91 | `Learned from this repository's labelled issues, and right in 80% of held-out ones.` |",
+        "| `there` | 0.90 | the issue has it |",
+        "| `gone` | 0.89 | sure enough: right in 75% of held-out issues |",
+        "| `a ¦ b` | 0.40 | not sure enough |",
+        "- `gone`: an own label that the repository no longer has",
+    ):
+        assert row in text
+    assert "own label |" not in summary(plan())
 
 
 def test_the_summary_says_what_is_done_and_what_was_found() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from distriage.answer.verdict import AxisVerdict, Differential, Verdict
 from distriage.model.taxonomy import Axis, Taxonomy
+from distriage.own.answer import OwnLabel
 from distriage.past.same import HOW_OFTEN
 from distriage_serving.planning.intent import MAX_CHARS
 from distriage_serving.planning.markdown import checklist, code, duplicates, known_problems, table
@@ -40,6 +41,7 @@ def summary_of(
         *([f"**{verdict.why_silent}**"] if verdict.why_silent else []),
         _verdict_table(verdict, taxonomy),
         _labels(plan),
+        *([_own_table(verdict.own, plan, state)] if verdict.own else []),
     ]
     if verdict.second_reading is not None:
         parts.append(f"**Second reader**: {code(verdict.second_reading.said)}")
@@ -108,6 +110,20 @@ def _row(axis: Axis, said: AxisVerdict) -> tuple[str, ...]:
     runner_up = said.top[1]
     second = code(axis.shown(runner_up.label))
     return (axis.name, shown, f"{said.probability:.2f}", second, f"{runner_up.probability:.2f}", said.reason)
+
+
+def _own_table(own: Sequence[OwnLabel], plan: Plan, state: IssueState) -> str:
+    rows = [(code(one.label), f"{one.probability:.2f}", _why_own(one, plan, state)) for one in own]
+    return table(("own label", "p", "why"), rows)
+
+
+def _why_own(one: OwnLabel, plan: Plan, state: IssueState) -> str:
+    if (given := plan.intents.get(one.label)) is not None:
+        return code(given.intent.rationale, MAX_CHARS)
+    if one.label.casefold() in map(str.casefold, state.labels):
+        return "the issue has it"
+    right = f": right in {one.precision:.0%} of held-out issues" if one.precision is not None else ""
+    return f"sure enough{right}" if one.applied else "not sure enough"
 
 
 def _causes(differential: Differential) -> str:
