@@ -142,10 +142,10 @@ def test_options_that_do_not_go_together(classify: Command, arguments: list[str]
         ("learn a/b --precision 2", "--precision: expected less than or equal to 0.99, found '2'"),
         ("past find --top 0 a b", "--top: expected greater than or equal to 1, found '0'"),
         ("evaluate run.toml --split train", "--split: 'train': expected validation or test"),
-        ("serve --host", "Option '--host' requires an argument; `distriage --help` shows what there is"),
+        ("serve --host", "Option '--host' requires an argument.\n"),
         ("classify --nope", "No such option: --nope"),
-        ("past find", "Missing argument 'INDEX'; `distriage past find --help` shows what there is"),
-        ("classifi", "No such command 'classifi'. Did you mean 'classify'?; `distriage --help` shows what there is"),
+        ("past find", "Missing argument 'INDEX'. See `distriage past find --help`"),
+        ("classifi", "No such command 'classifi'. Did you mean 'classify'? See `distriage --help`"),
     ],
 )
 def test_a_slip_in_what_was_typed_is_one_line(command: Command, typed: str, said: str) -> None:

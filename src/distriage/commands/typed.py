@@ -38,5 +38,7 @@ def _in_one_line(error: Any) -> str:
         faults: list[Any] = getattr(error.__cause__, "errors", list)()  # pydantic's, which has the value
         found = repr(faults[0]["input"]) if faults else ""
         return f"{place}: {said}" + (f", found {found}" if found not in said else "")
-    path = "distriage" if error.ctx is None else " ".join(("distriage", *error.ctx.command_path.split()[1:]))
-    return f"{error.format_message().removesuffix('.')}; `{path} --help` shows what there is"
+    slip: str = error.format_message()
+    if error.ctx is None:
+        return slip
+    return f"{slip}{'' if slip.endswith(('.', '?')) else '.'} See `{error.ctx.command_path} --help`"
