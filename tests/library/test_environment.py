@@ -167,3 +167,7 @@ def test_facts_stay_if_noise_follows(listing: str, noise: str) -> None:
 )
 def test_a_hostile_megabyte_is_read(piece: str) -> None:
     assert isinstance(find_facts(piece, piece * (1_000_000 // len(piece))), EnvironmentFacts)
+
+
+def test_a_list_of_versions_may_have_any_number_of_digits() -> None:
+    assert find_facts("", f"torch 2.1 and 2.{'9' * 5000} hang").torch

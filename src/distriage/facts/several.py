@@ -22,7 +22,9 @@ _BESIDE = (
     r"[`'\"]{0,2}(?:\s?(?:[,/&+、和及])\s?(?:(?:and|or)\s)?|\s(?:and|or|as\swell\sas)\s(?:(?:with|on|in|also)\s)?)"
     r"(?:[\w-]{1,16}[ =-]{1,2})?[`'\"v]{0,2}"
 )
+_NUMBERS = regex(r"\d{1,9}")
 _MOST_NUMBERS = 5  # of a version that are compared
+_MOST = 8  # versions of a list; more would be looked for in too long a time
 
 
 def moved_in(title: str) -> Versions:
@@ -49,9 +51,9 @@ def of_title(named: Versions, title: str) -> Versions:
 
 def of_a_list(named: Versions, text: str) -> Versions:
     """The newest of several releases that a text names side by side, as "0.12 and 0.13", for it fails with each."""
-    if len(named.in_use) < 2:
+    if not 1 < len(named.in_use) <= _MOST:
         return named
-    newest = max(named.in_use, key=lambda version: [*map(int, re.findall(r"\d+", version)[:_MOST_NUMBERS])])
+    newest = max(named.in_use, key=lambda version: [*map(int, _NUMBERS.findall(version)[:_MOST_NUMBERS])])
     others = "|".join(re.escape(version) for version in named.in_use if version != newest)
     one = re.escape(newest)
     listed = rf"(?<![\w.])v?(?:(?:{others}){_BESIDE}{one}|{one}{_BESIDE}(?:{others}))(?![\w.]\d)"

@@ -79,12 +79,12 @@ class ReadReport:
                 if len(content) == MIN_CONTENT_WORDS:
                     break
         words = {word for word in content if len(word) > 1 and not word.isdecimal()}
-        says_what = not (self.input.text.isascii() and words <= _NOTHING_SAID | projects().names.keys())
+        says_nothing = words <= _NOTHING_SAID | projects().names.keys() and self.input.text.isascii()
         if self.segments.is_unfilled_form:
-            return Detail.LITTLE if says_what else Detail.NOTHING
+            return Detail.NOTHING if says_nothing else Detail.LITTLE
         if self.segments.first_error is not None or any(map(quotes_exception, self.input.errors)):
             return Detail.ENOUGH
-        if not says_what:
+        if says_nothing:
             return Detail.NOTHING
         return Detail.LITTLE if len(content) < MIN_CONTENT_WORDS else Detail.ENOUGH
 
