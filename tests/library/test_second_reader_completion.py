@@ -205,7 +205,7 @@ def test_the_checks_of_both_readers_fit_what_the_job_ran_on() -> None:
     first = make_verdict(axis_verdict("symptom", outcome="abstain"), axis_verdict("cause", outcome="abstain"))
     scores = {axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 0.1)) for axis in TAXONOMY.axes.values()}
     answers = {"symptom": {"native-crash": 1.0}, "cause": {"hardware-limitation": 0.5, None: 0.5}}
-    rocm = Situation(Platform.ROCM, seen=frozenset({"card-fault", "gpu", "capture"}))
+    rocm = Situation(Platform.ROCM, seen=frozenset({"card-fault", "card-unread", "gpu", "capture"}))
     both = complete(first, Prediction("toy", scores), answers, TAXONOMY, "m", CALIBRATION, situation=rocm)
     assert both.differential is not None and "`amdgpu` in `dmesg`" in str(both.differential.causes[0].check)
     assert both.checks == []  # one check a verdict
