@@ -80,7 +80,9 @@ def classify(
     """
     from distriage.base.types import IssueReport
 
-    return _default_classifier().classify(IssueReport(title, body or ""), mode, explain=explain, similar=similar)
+    return _default_classifier().classify(
+        IssueReport(title, "" if body is None else body), mode, explain=explain, similar=similar
+    )
 
 
 @cache

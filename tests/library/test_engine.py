@@ -20,7 +20,7 @@ import pytest
 from distriage.base.errors import BundleError, DistriageError, InputError
 from distriage.base.types import IssueReport, Mode
 from distriage.engine import Settings, local
-from distriage.engine.answers import CHUNK, Item, checked, id_of, run_options
+from distriage.engine.answers import CHUNK, Item, checked, id_of, run_options, title_of
 from distriage.engine.output import Output
 from distriage.engine.workers import AHEAD, in_processes
 from distriage.reports.records import RawRecord, read_records
@@ -112,7 +112,7 @@ def test_a_run_goes_on_only_with_the_same_options(tmp_path: Path, settings: Sett
         Output(file, options, resume=True)
     kept.rename(tmp_path / "out.jsonl.part.json")
     with Output(file, options, resume=True) as output:
-        output.check_continues(id_of(IssueReport("It hangs", "", "a/b#\ud800")))
+        output.check_continues(id_of(IssueReport("It hangs", "", "a/b#\ud800")), "It hangs")
         output.finish([])
     assert [left.name for left in tmp_path.glob("out*")] == ["out.jsonl"]
 
@@ -182,6 +182,15 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+def test_a_run_goes_on_only_with_reports_of_the_same_title(tmp_path: Path) -> None:
+    with Output(str(tmp_path / "out.jsonl"), {}, resume=False) as output:
+        output.write('{"id": "a/b#1", "title": "It hangs"}')
+    with Output(str(tmp_path / "out.jsonl"), {}, resume=True) as output:
+        output.check_continues("a/b#1", title_of(IssueReport("It  hangs", "", "a/b#1")))
+        with pytest.raises(InputError, match=r"answer 1 is about 'It hangs', but a/b#1 has another title"):
+            output.check_continues("a/b#1", "Dark mode")
+
+
 @pytest.mark.parametrize("last", ["\n", "\0\0\n"])
 def test_a_part_that_ends_in_no_answer_is_named(tmp_path: Path, last: str) -> None:
     (tmp_path / "out.jsonl.part").write_text('{"id": "a/b#1"}\n' + last)
@@ -190,7 +199,7 @@ def test_a_part_that_ends_in_no_answer_is_named(tmp_path: Path, last: str) -> No
         Output(str(tmp_path / "out.jsonl"), {}, resume=True) as output,
         pytest.raises(InputError, match=r"out.jsonl.part: line 2 is no answer"),
     ):
-        output.check_continues("a/b#2")
+        output.check_continues("a/b#2", None)
 
 
 def test_a_worker_that_dies_ends_the_work_with_a_reason() -> None:

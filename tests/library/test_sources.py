@@ -102,7 +102,7 @@ def test_a_table_is_not_taken_for_a_report(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_several_reports_are_not_taken_for_one(tmp_path: Path, content: str) -> None:
-    with pytest.raises(InputError, match=r"several reports; expected one, or a FILE\.jsonl with one a line"):
+    with pytest.raises(InputError, match=r"several reports; expected one \(`distriage classify` reads many"):
         read_report(write(tmp_path, content, "-reports"))
 
 

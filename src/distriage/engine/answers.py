@@ -32,6 +32,12 @@ def id_of(item: Item) -> str:
     return parsed(item).id.encode("utf-8", "replace").decode()
 
 
+def title_of(item: Item) -> str | None:
+    """The title as the answer to an item holds it; None for a record that cannot be read."""
+    read = parsed(item)
+    return " ".join(read.title.split()).encode("utf-8", "replace").decode() if isinstance(read, IssueReport) else None
+
+
 def checked(settings: Settings) -> tuple[Settings, Bundle]:
     """Settings that hold in any working directory, and their bundle; before anything is written or started.
 

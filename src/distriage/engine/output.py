@@ -103,18 +103,19 @@ class Output:
         if other:
             raise InputError(f"{self.part}: of a run {other}; --resume needs the same options")
 
-    def check_continues(self, identifier: str) -> None:
+    def check_continues(self, identifier: str, title: str | None) -> None:
         """Refuse to continue with other input.
 
         Args:
-            identifier: Id of the record that the last answer must be about.
+            identifier, title: Of the record that the last answer must be about; no title for one that cannot be read.
 
         Raises:
             InputError: the last line is about another record, or is not an answer.
         """
         try:
-            found = json.loads(self._last)["id"]
-        except (ValueError, TypeError, KeyError):
+            answer = json.loads(self._last)
+            found, titled = answer["id"], answer.get("title")
+        except (ValueError, TypeError, KeyError, AttributeError):
             raise InputError(
                 f"{self.part}: line {self.count:,} is no answer; expected JSON with `id`: delete the line or the file"
             ) from None
@@ -122,6 +123,11 @@ class Output:
             raise InputError(
                 f"{self.part}: answer {self.count:,} is about {found}, but that record of the input is {identifier}; "
                 "--resume needs the input of the run that it goes on with"
+            )
+        if None not in (title, titled) and titled != title:
+            raise InputError(
+                f"{self.part}: answer {self.count:,} is about {titled[:80]!r}, but {identifier} has another title in "
+                "the input; --resume needs the input of the run that it goes on with"
             )
 
     def write(self, line: str) -> None:

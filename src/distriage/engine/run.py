@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from distriage.base.errors import DistriageError, GitHubError, InputError, WorkerError
 from distriage.base.terminal import counted, say
 from distriage.engine import Settings, cluster, local
-from distriage.engine.answers import Item, checked, id_of, run_options
+from distriage.engine.answers import Item, checked, id_of, run_options, title_of
 from distriage.engine.finished import difference
 from distriage.engine.output import Output, is_complete, is_error
 from distriage.reports.formats import is_batch
@@ -188,7 +188,7 @@ def _skip(items: Items, stream: Iterator[Item], target: Output) -> None:
         raise items.failure or InputError(
             f"--resume: the file holds {counted(target.count, 'answer')}; the input has fewer records"
         )
-    target.check_continues(id_of(last))
+    target.check_continues(id_of(last), title_of(last))
 
 
 def run_cluster(

@@ -64,6 +64,8 @@ def find_bundle(model: str | Path | None = None) -> Path:
     for candidate in candidates:
         if (candidate / MANIFEST).is_file():
             return candidate
+    if Path(name).is_absolute():
+        raise BundleError(f"model {name!r}: no such directory")
     raise BundleError(
         f"model {name!r}: no such directory and no shipped model of that name "
         f"(looked in {candidates[0].parent} and {candidates[1].parent})"

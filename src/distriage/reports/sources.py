@@ -51,7 +51,9 @@ def read_report(path: str, title: str | None = None) -> IssueReport:
             report = report_of(value, name)
             return report if title is None else replace(report, title=title)
         if _are_reports(value if isinstance(value, list) else _first_two(text)):
-            raise InputError(f"{name}: several reports; expected one, or a FILE.jsonl with one a line")
+            raise InputError(
+                f"{name}: several reports; expected one (`distriage classify` reads many from a FILE.jsonl)"
+            )
     if title is not None:
         return IssueReport(title=title, body=text, id=path)
     first, _, rest = text.lstrip().partition("\n")
