@@ -65,6 +65,15 @@ def test_a_github_that_fails_for_all_ends_the_run(github: GitHub, run: Backfill)
     assert done.out.count("failed: #") == 5 and labelled(github) == []
 
 
+def test_a_repository_that_takes_no_suggestions_is_a_remark_and_no_failure(github: GitHub, run: Backfill) -> None:
+    github.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: true}\nsuggestions: perhaps\n"
+    for number in range(1, 9):
+        github.issues[f"{REPOSITORY}#{number}"] |= {"title": "It stops", "body": "It ends with a timeout."}
+    done = run()
+    assert done.code == 0 and "0 issues changed, 8 left alone; 0 were done before, 0 failed" in done.out
+    assert "#1: GitHub takes no suggestions in this repository" in done.out and "failed: " not in done.out
+
+
 @pytest.mark.parametrize("trouble", ["GET .*/issues/{}/timeline", "POST .*/issues/{}/labels"])
 def test_troubles_that_are_not_in_a_row_end_no_run(github: GitHub, run: Backfill, trouble: str) -> None:
     for number in (1, 2, 3, 4, 6):

@@ -180,9 +180,11 @@ class Backfill:
             self._stop_after(self._failures, issue)
             return
         self._failures = 0
-        failed = bool(done.note) and not done.nothing_to_do
+        failed = done.fault is not None and not done.nothing_to_do
         if failed:
-            report.failed.append(f"#{number}: {done.note}")
+            report.failed.append(f"#{number}: {done.fault}")
+        if done.remark is not None:
+            self.console.print(f"#{number}: {printable(done.remark)}", markup=False, soft_wrap=True)
         if done.changes:
             self._refusals = 0
             report.changed += 1

@@ -89,7 +89,7 @@ class Done:
 
     Attributes:
         note: One line for a reader of the log, if any.
-        remark: The part of `note` that is not a fault, if any.
+        remark: The end of `note` that is not a fault, if any.
         nothing_to_do: It was left alone; `note` says why.
         changes: The issue's; planned ones in a dry run.
         refused: GitHub refused part of the plan.
@@ -109,6 +109,11 @@ class Done:
     taken_back: tuple[int, ...] = ()
     jobs: tuple[NewJob, ...] = ()
     reconciled: tuple[str, float] | None = None
+
+    @property
+    def fault(self) -> str | None:
+        """The part of `note` without the remark, if any."""
+        return (self.note or "").removesuffix(self.remark or "").removesuffix("; ") or None
 
 
 def follow_job(store: Store, done: Done) -> None:
