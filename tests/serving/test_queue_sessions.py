@@ -12,10 +12,11 @@ import pytest
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
 from distriage.classifier import Classifier
+from distriage_serving.administrators import make_entry
 
 from support import local_http
 from support.command_line import Command, assert_one_line
-from support.queue_login import GITHUB, OAuthGitHub, admin, begin, oauth, site, stranger
+from support.queue_login import GITHUB, HER_TOKEN, OAuthGitHub, admin, begin, oauth, site, stranger
 from support.queue_server import TOKEN, Queue, csrf, log_in, queue, visitor
 
 
@@ -88,6 +89,29 @@ def test_sessions_are_listed_and_ended_from_the_command_line(
     assert command("sessions", "end", "all", "--database", database).code == 0
     empty = command("sessions", "list", "--database", database)
     assert (empty.out, empty.err) == ("", "distriage: nobody is logged in\n")
+
+
+def test_a_session_that_the_settings_refuse_is_listed_as_such(
+    keyword_classifier: Classifier, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hers = make_entry("mara", HER_TOKEN)
+    with (
+        queue(keyword_classifier, tmp_path, admins=[hers]) as opened,
+        visitor(opened) as client,
+        visitor(opened) as her,
+    ):
+        log_in(client)
+        log_in(her, HER_TOKEN, "mara")
+        database = f"sqlite:///{opened.file}"
+    for admins, refused in ((hers, False), (make_entry("tobias", "another token"), True), ("", False)):
+        monkeypatch.setenv("DISTRIAGE_ADMINS", admins)  # without any login the settings are not the server's
+        if admins:
+            monkeypatch.setenv("DISTRIAGE_ADMIN_TOKEN", TOKEN)
+        else:
+            monkeypatch.delenv("DISTRIAGE_ADMIN_TOKEN")
+        listed = command("sessions", "list", "--database", database).out.splitlines()
+        assert [line.endswith("  refused by the settings") for line in listed] == [refused, False]
+        assert "admin:mara" in listed[0] and "admin:default" in listed[1]
 
 
 @pytest.mark.parametrize(("by_github", "hours"), [(True, 1), (False, 12)])

@@ -19,16 +19,22 @@ admins_app = typer.Typer(name="admins", help="Administrators of the triage queue
 
 @sessions_app.command("list")
 def list_(database: DatabaseOption = None) -> None:
-    """Sessions that last, the newest first: id, who, since when, until when."""
+    """Sessions that last, the newest first: id, who, since when, until when; and whether the settings refuse it."""
     with needs_extra("serve"), open_store(database, must_exist=True) as store:
-        sessions = store.list_sessions()
+        from distriage_serving.queue.login.sessions import Sessions
+        from distriage_serving.settings import load_settings
+
+        settings, sessions = load_settings({"database": database}), store.list_sessions()
+        logins = Sessions(settings, store)
         if not sessions:
             say("nobody is logged in")
         for session in sessions:
             times = [
                 f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}Z" for at in (session.created_at, session.ends_at)
             ]
-            typer.echo(f"{session.id[:ID_CHARS]}  {session.who}  since {times[0]}  until {times[1]}")
+            # Settings without any login are not those of the server.
+            refused = "  refused by the settings" if settings.has_queue and not logins.lets_in(session) else ""
+            typer.echo(f"{session.id[:ID_CHARS]}  {session.who}  since {times[0]}  until {times[1]}{refused}")
 
 
 @sessions_app.command()

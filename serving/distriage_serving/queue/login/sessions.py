@@ -112,11 +112,13 @@ class Sessions:
     def _row(self, request: Request) -> LoginSession | None:
         token = request.cookies.get(COOKIE, "")
         row = self._store.get_session(_digest(token)) if token else None
-        if row is None or not row.who.startswith(ADMIN):
-            known = row is not None and row.credential == self._settings.github_client_id
-        else:
-            known = (row.who, row.credential) in self._credentials
-        return row if known else None
+        return row if row is not None and self.lets_in(row) else None
+
+    def lets_in(self, row: LoginSession) -> bool:
+        """Whether the settings still know the credential of a session."""
+        if not row.who.startswith(ADMIN):
+            return row.credential == self._settings.github_client_id
+        return (row.who, row.credential) in self._credentials
 
     def begin(self, request: Request, response: Response, who: str, repositories: tuple[str, ...] | None) -> None:
         """Log a person in: a new session, which ends this browser's earlier one."""
