@@ -220,6 +220,21 @@ def test_what_was_taken_back_in_time_is_never_written(github: GitHub, sqlite_sto
     assert github.written == []
 
 
+def test_what_somebody_closed_meanwhile_keeps_its_reason(
+    github: GitHub, site: Queue, admin: httpx.Client, job: Job
+) -> None:
+    site.add(62, "hangs")
+    github.open("owner/repo#62", "A hang", "It hangs.")
+    act(admin, 62, what="completed")
+    github.edit("owner/repo#62", {"state": "closed", "state_reason": "not_planned"}, PERSON)
+    site.store.set_state(IssueReference("owner/repo", 62), "closed", site.store.clock(), "not_planned")  # by its event
+    job.issue, why = 62, "somebody closed it on GitHub before"
+    assert bring_in_step(Client(github.token, github.url, login=BOT["login"]), site.store, job).note == why
+    assert github.written == [] and github.issues["owner/repo#62"]["state_reason"] == "not_planned"
+    assert state(site, 62) == "closed"
+    assert f"Not closed as completed ({why}): Owner/Repo#62" in admin.get("/queue").text
+
+
 def test_undo_leaves_what_a_person_set_before_or_closed_later(github: GitHub) -> None:
     client, issue = Client(github.token, github.url, login=BOT["login"]), IssueReference("owner/repo", 1)
     github.open(ISSUE, "A hang", "It hangs.", labels=("duplicate",))

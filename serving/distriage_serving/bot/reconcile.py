@@ -18,7 +18,7 @@ from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import current_config, is_deleted
 from distriage_serving.bot.suggestions.hourly import decisions_on
-from distriage_serving.github.closing import assign, close, reopen
+from distriage_serving.github.closing import assign, close, closed_by_others, reopen
 from distriage_serving.github.issue import read_stage
 from distriage_serving.store import (
     ASK,
@@ -38,6 +38,7 @@ EVERY_S: Final = 6 * 3600.0
 AT_ONCE: Final = 20  # repositories
 OVERLAP_S: Final = 3600.0  # GitHub's clock and ours, and deliveries that are still under way
 MAX_LOOKED_AT: Final = 200  # one by one, in one job
+CLOSED_BEFORE: Final = "somebody closed it on GitHub before"
 
 
 def due(store: Store, look_s: float) -> list[NewJob]:
@@ -135,18 +136,28 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
             done.append("reopened")
     standing = next(iter(acts), None)  # one before it was done, undone or refused
     if standing is not None and standing.undone_at is None and not standing.carried_out:
-        updated_at, refused = close(client, issue, standing.what, standing.duplicate_of)
-        with store.transaction():
-            store.note_act(standing, carried_out=True)
-            known = store.get_issue(issue.repository, issue.number, lock=True)
-            reason = standing.what if standing.duplicate_of is None else f"duplicate of #{standing.duplicate_of}"
-            at = max(updated_at, known.updated_at if known is not None else 0.0)
-            store.set_state(issue, "closed", at, reason)
-        done += ["closed", *refused]
+        done += _close(client, store, standing)
     elif "reopened" in done:  # if somebody else closed it, it stays closed
         is_open, updated_at = read_stage(client, issue)
         store.set_state(issue, "open" if is_open else "closed", updated_at)
     return Done(", ".join(done) or "it was taken back before", nothing_to_do=not done)
+
+
+def _close(client: Client, store: Store, act: Act) -> list[str]:
+    issue = act.reference
+    closed_at = closed_by_others(client, issue)
+    if closed_at is not None:  # with a reason of its own, which stays
+        store.note_act(act, carried_out=False, refused=CLOSED_BEFORE)
+        store.set_state(issue, "closed", closed_at)
+        return [CLOSED_BEFORE]
+    updated_at, refused = close(client, issue, act.what, act.duplicate_of)
+    with store.transaction():
+        store.note_act(act, carried_out=True)
+        known = store.get_issue(issue.repository, issue.number, lock=True)
+        reason = act.what if act.duplicate_of is None else f"duplicate of #{act.duplicate_of}"
+        at = max(updated_at, known.updated_at if known is not None else 0.0)
+        store.set_state(issue, "closed", at, reason)
+    return ["closed", *refused]
 
 
 def _may_stand(act: Act, job: Job) -> bool:

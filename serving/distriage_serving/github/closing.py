@@ -11,6 +11,7 @@ from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.github.client import Client
 from distriage_serving.github.executor import raise_if_moved, write_comment
+from distriage_serving.github.issue import read_stage
 from distriage_serving.github.timeline import find_own_comment, read_timeline, set_by_us
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import PlannedComment
@@ -46,6 +47,17 @@ def close(client: Client, issue: IssueReference, reason: str, duplicate_of: int 
         raise_if_moved(error)
         raise
     return epoch_s(closed.get("updated_at") if isinstance(closed, dict) else None), refused
+
+
+def closed_by_others(client: Client, issue: IssueReference) -> float | None:
+    """The `updated_at` of an issue that somebody else has closed, Unix time in seconds; None of any other.
+
+    Raises:
+        TransferredError: the issue or its repository has moved.
+        GitHubError: GitHub is out of reach or refuses.
+    """
+    is_open, updated_at = read_stage(client, issue)
+    return None if is_open or read_timeline(client, issue, DUPLICATE).closed_by_us else updated_at
 
 
 def _mark_duplicate(client: Client, issue: IssueReference, original: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 
 from distriage_serving.queue import closing
 from distriage_serving.queue.visit import Visit
-from distriage_serving.store import Act
+from distriage_serving.store import CLOSES, Act
 
 NOTICE_S: Final = 30  # how long a page shows the last act
 NOTHING_UNDONE: Final = {"undone": "nothing"}  # in the address of the page after an undo that found nothing
@@ -54,7 +54,8 @@ def _done(visit: Visit) -> Notice | None:
     acts = closing.newest_acts(visit)
     if not acts:
         return _decided(visit)
-    return Notice(f"{closing.describe(acts[0])}: {_these(visit, acts)}", acts[0].at)
+    why = f" ({acts[0].refused})" if len(acts) == 1 and acts[0].what in CLOSES and acts[0].refused else ""
+    return Notice(f"{closing.describe(acts[0])}{why}: {_these(visit, acts)}", acts[0].at)
 
 
 def _these(visit: Visit, acts: Sequence[Act]) -> str:
