@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from distriage.github.client import Client
-from distriage_serving.backfill.run import paced
+from distriage_serving.backfill.proposals import estimate
+from distriage_serving.backfill.run import BackfillResult, paced
 from distriage_serving.bot import triage
 from distriage_serving.github.execution import Execution
 from distriage_serving.planning.types import Plan
@@ -105,6 +106,13 @@ def test_a_dry_run_is_a_table_to_review_with_an_estimate(double: GitHub, run: Ba
     assert "for 5,000" in run("--dry-run", "--again").out
     assert_one_line(run("--html", page), "--config, --html and --csv belong to a dry run; expected --dry-run")
     assert "cannot be written: Is a directory" in run("--dry-run", "--csv", tmp_path).err
+
+
+def test_the_estimate_knows_how_many_calls_github_answers_in_an_hour() -> None:
+    said = estimate(BackfillResult(changed=3, nothing=297, writes=3), 10.0, 638)
+    assert said == (
+        "For real: about 641 API calls, 1 min for these 300 issues; at this rate 10,683 calls, 2.1 hours for 5,000."
+    )
 
 
 def test_a_dry_run_tries_a_configuration_that_is_not_committed(double: GitHub, run: Backfill, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from distriage_serving.backfill.run import BackfillResult, Proposal
 from distriage_serving.store.work.pace import LIMITS
 
 WRITES_AN_HOUR: Final = LIMITS[-1][1]  # that the store lets through
+CALLS_AN_HOUR: Final = 5000  # that GitHub answers to a person's token
 COLUMNS: Final = ("number", "title", "change", "probability", "url")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins to calculate
 
@@ -40,8 +41,12 @@ def estimate(report: BackfillResult, seconds: float, requests: int) -> str:
         return ""
     # Each label that is new in the repository takes one write more.
     share, new = report.writes / read, sum(change.kind == "label" for change in report.changes)
-    hours = [max(seconds / read * issues / 3600, (share * issues + new) / WRITES_AN_HOUR) for issues in (read, 5000)]
-    calls = [round(requests / read * issues + share * issues + new) for issues in (read, 5000)]
+    calls, hours = [], []
+    for issues in (read, 5000):
+        writes = share * issues + new
+        calls.append(round(requests / read * issues + writes))
+        waits = calls[-1] / CALLS_AN_HOUR if calls[-1] > CALLS_AN_HOUR else 0.0
+        hours.append(max(seconds / read * issues / 3600, writes / WRITES_AN_HOUR, waits))
     return (
         f"For real: about {calls[0]:,} API calls, {_duration(hours[0])} for these {read:,} issues; "
         f"at this rate {calls[1]:,} calls, {_duration(hours[1])} for 5,000."
