@@ -28,6 +28,8 @@ from distriage_serving.backtest.measure import (
 )
 from distriage_serving.backtest.replay import Replay
 
+# Of an issue in a list GitHub does not say who set a label; asking would be a request for each issue.
+CAVEAT = "labels that a bot set, such as Distriage's own, count as people's, and can make these figures too good"
 LATEST = 25  # issues shown one by one
 MAX_LABELS = 40  # of the repository's, those without a meaning here
 FRAME = Frame(460, 250, left=40, right=22, top=14, bottom=38)
@@ -69,6 +71,7 @@ def render_page(backtest: Backtest) -> str:
         balanced=Mode.BALANCED,
         thresholds=THRESHOLDS,
         proposed={result.axis: proposed_threshold(result) for result in backtest.results},
+        caveat=CAVEAT,
         judged=sum(bool(item.truth) for item in replay.items),
         unmapped=unmapped[:MAX_LABELS],
         latest=list(reversed(replay.items[-LATEST:])),

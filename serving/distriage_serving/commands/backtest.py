@@ -48,6 +48,7 @@ def backtest(
         from distriage.github.address import token_of_environment
         from distriage.github.client import Client
         from distriage_serving.backtest.mapping import typed, unused
+        from distriage_serving.backtest.page import CAVEAT
         from distriage_serving.backtest.run import BacktestOptions
         from distriage_serving.backtest.run import backtest as run
 
@@ -69,6 +70,8 @@ def backtest(
             )
             what = "labels or types of" if measured.axis in typed(result.meaning) else "labels"
             typer.echo(f"{measured.axis}: {what} {tally.given} of {tally.issues} issues, {right} (mode balanced)")
+        if any(measured.modes[Mode.BALANCED].right.n for measured in result.results):
+            say(CAVEAT)
         for sign in result.signs:
             carry = f", {sign.right.hits} of them carry it today" if sign.found.n else ", nobody set it by hand"
             typer.echo(f"{sign.name}: label {sign.label} on {sign.given} of {len(result.replay.items)} issues{carry}")
