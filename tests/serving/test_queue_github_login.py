@@ -86,6 +86,14 @@ def test_a_login_that_was_not_begun_here_or_fails_is_refused(with_github: Queue,
         assert client.get("/queue").status_code == 303
 
 
+def test_of_two_tabs_the_newer_gets_in_whichever_comes_back_first(with_github: Queue, oauth: OAuthGitHub) -> None:
+    with visitor(with_github) as client:
+        older, newer = begin(client, oauth), begin(client, oauth)
+        assert client.get("/login/github/callback", params={"code": "good", "state": older}).status_code == 403
+        assert client.get("/login/github/callback", params={"code": "good", "state": newer}).status_code == 303
+        assert client.get("/queue").status_code == 200
+
+
 def test_a_link_to_the_login_with_github_ends_no_session(with_github: Queue, oauth: OAuthGitHub) -> None:
     with visitor(with_github) as client:
         client.get("/login/github/callback", params={"code": "good", "state": begin(client, oauth)})

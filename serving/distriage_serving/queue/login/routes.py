@@ -144,9 +144,8 @@ async def login_from_github(request: Request) -> Response:
     code = request.query_params.get("code", "")
     begun = Login(csrf=login.csrf, then=login.then)
     if not login.state or not hmac.compare_digest(login.state.encode(), request.query_params.get("state", "").encode()):
-        return await run_in_threadpool(
-            _login_page, request, begun, "This login was not begun here, or too long ago; begin again.", 403
-        )
+        detail = "This login was not begun here, or too long ago; begin again."
+        return await run_in_threadpool(_login_page, request, login, detail, 403)  # another tab's may be on its way
     if not _CODE.fullmatch(code):
         return await run_in_threadpool(_login_page, request, begun, "GitHub did not let you in.", 403)
     try:
