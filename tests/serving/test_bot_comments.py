@@ -68,3 +68,18 @@ def test_a_comment_that_backfill_wrote_in_a_person_s_name_is_no_command(bot: Bot
     bot.issue("opened")
     bot.say(Marker.of(text := "Is it wrong? Then say\n\n/triage wrong").write(text))
     assert bot.github.labels(ISSUE) == [HANG] and bot.reviews() == [] and bot.github.reactions == {}
+
+
+@pytest.mark.parametrize("config", ["axes: {symptom: true}\ndry-run: true\n", "axes: {symtom: true}\n"])
+def test_no_command_is_answered_in_a_dry_run_or_while_the_configuration_is_broken(bot: Bot, config: str) -> None:
+    bot.github.files[FILE] = config
+    bot.issue("opened")
+    comment = bot.say("/triage wong")
+    bot.mend(comment, "/triage wrong symptom=oom")
+    assert bot.writes() == [] and bot.github.reactions == {} and bot.github.labels(ISSUE) == []
+    assert [label for _, label, *_ in bot.reviews()] == ["oom"]
+    bot.say("/triage wrong symptom=hangg")
+    assert bot.writes() == []
+    bot.github.files[FILE] = "axes: {symptom: true}\n"
+    bot.say("/triage")
+    assert bot.github.labels(ISSUE) == [OOM]

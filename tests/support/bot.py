@@ -73,6 +73,14 @@ class Bot:
         self.settle()
         return comment
 
+    def mend(self, comment: dict[str, Any], text: str, who: dict[str, Any] = PERSON) -> None:
+        """A comment is edited, and all that follows from it."""
+        self.clock.now += 1
+        changes = {"body": {"from": comment["body"]}}
+        comment |= {"body": text, "updated_at": self.github._time(self.github.next_id())}
+        self.deliver("issue_comment", self.github.payload("edited", ISSUE, who, comment=comment, changes=changes))
+        self.settle()
+
     def settle(self, seconds: float = 100.0) -> None:
         """Work on everything that is due within this time."""
         while self.worker.step():

@@ -1,6 +1,7 @@
 """Answers to `/triage` commands: permission, effect on the reviews, reply on GitHub. Network and database I/O.
 
 A reaction on the comment says whether it was understood. One comment of ours explains failures; later ones replace it.
+In a dry run, and while the configuration is broken, decisions are stored and nothing is written on GitHub.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from distriage.github.client import Client
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.commands import Undo, Wrong, parse_command
 from distriage_serving.bot.follow_up import Done
+from distriage_serving.bot.repositories import current_config
 from distriage_serving.github.executor import raise_if_moved, write_comment
 from distriage_serving.github.labels import read_labels
 from distriage_serving.github.timeline import find_own_comment
@@ -71,15 +73,19 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
                     taken_back += _last_decision(store, issue, asked.at, taken_back)
         except InputError as error:
             faults[line] = str(error)
+    current = current_config(client, store, taxonomy, job.repository, job.installation_id)
+    silent = current.config.dry_run or current.error is not None
     theirs = {line for line in faults if _is_prows(client, job.repository, line)}
     if theirs.issuperset(asked.lines):
         return Done("the commands are those of Prow", nothing_to_do=True)
     faults = {line: why for line, why in faults.items() if line not in theirs}
-    notes = [_react(client, job.repository, asked.comment, NOT_UNDERSTOOD if faults else UNDERSTOOD)]
-    if faults:
+    notes = [current.error, *faults.values()]
+    if not silent:
+        notes.append(_react(client, job.repository, asked.comment, NOT_UNDERSTOOD if faults else UNDERSTOOD))
+    if faults and not silent:
         shown = "\n".join(f"- {markdown.code(line)}: {markdown.code(why, _WHY_CHARS)}" for line, why in faults.items())
-        notes += [_explain(client, issue, _EXPLAINED.format(faults=shown), only_edit=False), *faults.values()]
-    elif asked.edited:
+        notes.append(_explain(client, issue, _EXPLAINED.format(faults=shown), only_edit=False))
+    elif asked.edited and not silent:
         notes.append(_explain(client, issue, _SETTLED, only_edit=True))
     understood = len(faults) + len(theirs) < len(asked.lines)
     return Done(
