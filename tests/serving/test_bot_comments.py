@@ -83,3 +83,20 @@ def test_no_command_is_answered_in_a_dry_run_or_while_the_configuration_is_broke
     bot.github.files[FILE] = "axes: {symptom: true}\n"
     bot.say("/triage")
     assert bot.github.labels(ISSUE) == [OOM]
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("/triage undo", "There is no decision to take back."),
+        ("/triage wrong", "Nothing was said of this issue yet, so nothing of it can be wrong."),
+    ],
+)
+def test_a_command_that_has_nothing_to_do_is_answered_in_one_sentence(bot: Bot, command: str, says: str) -> None:
+    comment = bot.say(command)
+    (_, answer) = bot.github.comments(ISSUE)
+    assert answer.splitlines()[1:] == [says]
+    bot.say(f"{command}\n\n/triage wong")
+    answer = bot.github.comments(ISSUE)[1]
+    assert says in answer and "- `/triage wong`: " in answer
+    assert f"`{command}`: " not in answer and bot.github.reactions[comment["id"]] == ["confused"]

@@ -1,7 +1,7 @@
 """Answers to `/triage` commands: permission, effect on the reviews, reply on GitHub. Network and database I/O.
 
-A reaction on the comment says whether it was understood. One comment of ours explains failures; later ones replace it.
-In a dry run, and while the configuration is broken, decisions are stored and nothing is written on GitHub.
+A reaction on the comment says whether it was understood and had an effect. One comment of ours explains failures; later
+ones replace it. In a dry run, and while the configuration is broken, decisions are stored, but GitHub sees no answer.
 """
 
 from __future__ import annotations
@@ -47,6 +47,10 @@ Edit the comment, or write a new one."""
 _SETTLED: Final = "A command here was not understood at first. It is now; nothing is left to do."
 
 
+class _IdleError(InputError):
+    """A command that is understood and has nothing to do."""
+
+
 def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
     """Work out the changes that a comment's commands ask for, and answer on GitHub.
 
@@ -62,6 +66,7 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
     reviews: dict[str, Review] = {}  # axis -> by the last line about it
     taken_back: list[int] = []
     faults: dict[str, str] = {}
+    idle: dict[str, str] = {}
     for line in asked.lines:
         try:
             match parse_command(line, taxonomy):
@@ -71,6 +76,8 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
                     reviews.clear()
                 case Undo():
                     taken_back += _last_decision(store, issue, asked.at, taken_back)
+        except _IdleError as error:
+            idle[line] = str(error)
         except InputError as error:
             faults[line] = str(error)
     current = current_config(client, store, taxonomy, job.repository, job.installation_id)
@@ -79,15 +86,18 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
     if theirs.issuperset(asked.lines):
         return Done("the commands are those of Prow", nothing_to_do=True)
     faults = {line: why for line, why in faults.items() if line not in theirs}
-    notes = [current.error, *faults.values()]
+    notes = [current.error, *faults.values(), *idle.values()]
     if not silent:
-        notes.append(_react(client, job.repository, asked.comment, NOT_UNDERSTOOD if faults else UNDERSTOOD))
+        notes.append(_react(client, job.repository, asked.comment, NOT_UNDERSTOOD if faults or idle else UNDERSTOOD))
+    said = "\n\n".join(dict.fromkeys(idle.values()))
     if faults and not silent:
         shown = "\n".join(f"- {markdown.code(line)}: {markdown.code(why, _WHY_CHARS)}" for line, why in faults.items())
-        notes.append(_explain(client, issue, _EXPLAINED.format(faults=shown), only_edit=False))
+        said = "\n\n".join(filter(None, [_EXPLAINED.format(faults=shown), said]))
+    if said and not silent:
+        notes.append(_explain(client, issue, said, only_edit=False))
     elif asked.edited and not silent:
         notes.append(_explain(client, issue, _SETTLED, only_edit=True))
-    understood = len(faults) + len(theirs) < len(asked.lines)
+    understood = len(faults) + len(idle) + len(theirs) < len(asked.lines)
     return Done(
         "; ".join(note for note in notes if note) or None,
         reviews=tuple(reviews.values()),
@@ -125,7 +135,7 @@ def _reviews(
     said = stored.verdict.axes if stored is not None else {}
     corrections = corrections or {axis: None for axis, verdict in said.items() if verdict.outcome != "not-applicable"}
     if not corrections:
-        raise InputError(f"/triage wrong: nothing was said of {issue} yet")
+        raise _IdleError("Nothing was said of this issue yet, so nothing of it can be wrong.")
     return [
         review_of(issue, axis, label, (asked.who, "command", asked.at), stored) for axis, label in corrections.items()
     ]
@@ -143,7 +153,7 @@ def _last_decision(store: Store, issue: IssueReference, asked_at: float, taken_b
         if review.how in {"command", "queue"} and review.id not in taken_back and review.at < asked_at + 1
     ]
     if not standing:
-        raise InputError("/triage undo: there is no decision to take back")
+        raise _IdleError("There is no decision to take back.")
     return [review.id for review in standing if (review.who, review.at) == (standing[-1].who, standing[-1].at)]
 
 
