@@ -90,6 +90,8 @@ def test_no_comment_takes_long_to_read(unit: str) -> None:
         ("/triage WRONG Symptom=Runtime-Hang cause", Wrong({"symptom": "runtime-hang", "cause": None})),
         ("/Triage wrong symptom runtime-hang", Wrong({"symptom": "runtime-hang"})),
         ("/triage wrong symptom: runtime-hang, stage", Wrong({"symptom": "runtime-hang", "stage": None})),
+        ("/triage wrong symptom runtime-hang.", Wrong({"symptom": "runtime-hang"})),
+        ("/triage undo.", Undo()),
         ("/triage wrong stage symptom runtime-hang", Wrong({"stage": None, "symptom": "runtime-hang"})),
     ],
 )
@@ -114,6 +116,31 @@ def test_what_is_not_understood_is_named(line: str, message: str) -> None:
     with pytest.raises(InputError) as error:
         parse_command(line, TAXONOMY)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("axis", TAXONOMY.axes)
+@pytest.mark.parametrize("wrong", ["hang", "memory", "wong", "x" * 400])
+def test_what_is_said_of_an_unknown_label_is_whole_and_short(axis: str, wrong: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse_command(f"/triage wrong {axis} {wrong}", TAXONOMY)
+    assert len(str(error.value)) <= 300 and str(error.value).endswith("docs/labels.md of Distriage lists all labels")
+
+
+NAMES = {"symptom": {"c oom": "device-out-of-memory", "hang": "runtime-hang", "hang in stage": "setup-hang"}}
+
+
+@pytest.mark.parametrize(
+    ("line", "corrections"),
+    [
+        ("/triage wrong symptom C oom", {"symptom": "device-out-of-memory"}),
+        ("/triage wrong symptom=`C oom`.", {"symptom": "device-out-of-memory"}),
+        ("/triage wrong symptom Hang stage", {"symptom": "runtime-hang", "stage": None}),
+        ("/triage wrong symptom hang in stage, stage", {"symptom": "setup-hang", "stage": None}),
+        ("/triage wrong symptom native-crash", {"symptom": "native-crash"}),
+    ],
+)
+def test_names_of_the_repository_are_labels_too(line: str, corrections: dict[str, str | None]) -> None:
+    assert parse_command(line, TAXONOMY, NAMES) == Wrong(corrections)
 
 
 @given(st.text(max_size=300))

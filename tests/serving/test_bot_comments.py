@@ -100,3 +100,16 @@ def test_a_command_that_has_nothing_to_do_is_answered_in_one_sentence(bot: Bot, 
     answer = bot.github.comments(ISSUE)[1]
     assert says in answer and "- `/triage wong`: " in answer
     assert f"`{command}`: " not in answer and bot.github.reactions[comment["id"]] == ["confused"]
+
+
+def test_a_label_is_known_by_the_name_that_the_configuration_gives_it(bot: Bot) -> None:
+    bot.github.files[FILE] = "axes: {symptom: {labels: {oom: C OOM, leak: 'Grows: slowly'}}}\n"
+    bot.issue("opened")
+    bot.say("/triage wrong symptom `C oom`.")
+    assert bot.github.labels(ISSUE) == ["C OOM"]
+    bot.say("/triage wrong symptom: grows: slowly.")
+    assert bot.github.labels(ISSUE) == ["Grows: slowly"]
+    bot.say("/triage wrong symptom C ooom")
+    answer = bot.github.comments(ISSUE)[-1]
+    assert "unknown label 'c ooom' of axis symptom; did you mean 'C OOM' or" in answer
+    assert "docs/labels.md of Distriage lists all labels`" in answer

@@ -6,6 +6,7 @@ ones replace it. In a dry run, and while the configuration is broken, decisions 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import quote
@@ -17,6 +18,8 @@ from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.commands import Undo, Wrong, parse_command
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import current_config
+from distriage_serving.configuration.model import RepositoryConfig
+from distriage_serving.configuration.names import resolve
 from distriage_serving.github.executor import raise_if_moved, write_comment
 from distriage_serving.github.labels import read_labels
 from distriage_serving.github.timeline import find_own_comment
@@ -63,13 +66,16 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
     issue = IssueReference(job.repository, job.issue)
     if not may_triage(client, job.repository, asked.who):
         return Done(f"{asked.who} may not label issues of {job.repository}", nothing_to_do=True)
+    current = current_config(client, store, taxonomy, job.repository, job.installation_id)
+    silent = current.config.dry_run or current.error is not None
+    names = _names(current.config, taxonomy)
     reviews: dict[str, Review] = {}  # axis -> by the last line about it
     taken_back: list[int] = []
     faults: dict[str, str] = {}
     idle: dict[str, str] = {}
     for line in asked.lines:
         try:
-            match parse_command(line, taxonomy):
+            match parse_command(line, taxonomy, names):
                 case Wrong(corrections):
                     reviews |= {review.axis: review for review in _reviews(store, issue, asked, corrections)}
                 case Undo() if reviews:  # of this comment's own lines, not stored yet: they are the last decision
@@ -80,8 +86,6 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
             idle[line] = str(error)
         except InputError as error:
             faults[line] = str(error)
-    current = current_config(client, store, taxonomy, job.repository, job.installation_id)
-    silent = current.config.dry_run or current.error is not None
     theirs = {line for line in faults if _is_prows(client, job.repository, line)}
     if theirs.issuperset(asked.lines):
         return Done("the commands are those of Prow", nothing_to_do=True)
@@ -104,6 +108,16 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
         taken_back=tuple(taken_back),
         jobs=(triage_job(issue, job.installation_id),) if understood else (),
     )
+
+
+def _names(config: RepositoryConfig, taxonomy: Taxonomy) -> dict[str, dict[str, str]]:
+    """Axis -> name that the configuration gives -> label, where the name stands for one label of the axis alone."""
+    found: dict[str, dict[str, str]] = {}
+    for axis in resolve(config, taxonomy).labelled():
+        given = [(label.name, id_) for id_, label in axis.labels.items() if label.given]
+        times = Counter(name.casefold() for name, _ in given)
+        found[axis.id] = {name: id_ for name, id_ in given if times[name.casefold()] == 1}
+    return found
 
 
 def _is_prows(client: Client, repository: str, line: str) -> bool:

@@ -11,10 +11,12 @@ A command is a line of a paragraph as GitHub renders it: not in code, a quotatio
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
+from types import MappingProxyType
 from typing import Final
 
 from markdown_it import MarkdownIt
@@ -65,6 +67,7 @@ class Undo:
 
 
 Command = LookAgain | Wrong | Undo
+Names = Mapping[str, Mapping[str, str]]  # axis -> a label's name in the repository -> its id
 
 
 def find_commands(comment: str) -> list[str]:
@@ -98,40 +101,53 @@ def _lines(paragraph: Token) -> list[str]:
     ]
 
 
-def parse_command(line: str, taxonomy: Taxonomy) -> Command:
+def parse_command(line: str, taxonomy: Taxonomy, names: Names = MappingProxyType({})) -> Command:
     """Read a line that `find_commands` found.
+
+    Args:
+        names: Understood beside the labels' ids, which come first.
 
     Raises:
         InputError: an unknown command, axis or label.
     """
-    _, *words = line.lower().split()
+    _, *words = line.lower().rstrip(" .").split()
     match words:
         case []:
             return LookAgain()
         case ["undo"]:
             return Undo()
         case ["wrong", *rest]:
-            return Wrong(_corrections(rest, taxonomy))
+            return Wrong(_corrections(_parts(rest), taxonomy, names))
     raise InputError(f"/triage {' '.join(words)!r:.80}: {USAGE}")
 
 
-def _corrections(words: list[str], taxonomy: Taxonomy) -> dict[str, str | None]:
+def _parts(words: list[str]) -> list[str]:
     """`symptom runtime-hang`, `symptom=runtime-hang` and `symptom: runtime-hang` say the same."""
-    parts = [part for word in words for part in re.split(r"[=:,]", word) if part]
+    return [part for word in words for part in re.split(r"[=:,`]", word) if part]
+
+
+def _corrections(parts: list[str], taxonomy: Taxonomy, names: Names) -> dict[str, str | None]:
     corrections: dict[str, str | None] = {}
     while parts:
-        axis_id = parts.pop(0)
+        axis_id, *parts = parts
         if axis_id not in taxonomy.axes:
             meant = suggestion(axis_id, taxonomy.axes, "'")
             raise InputError(f"/triage wrong: unknown axis {axis_id!r:.60}; {meant}")
-        known = taxonomy.axes[axis_id].label_ids
-        if parts and (parts[0] in known or parts[0] == NONE):
-            label = parts.pop(0)
-            corrections[axis_id] = None if label == NONE else label
-        elif parts and parts[0] not in taxonomy.axes:
-            what = f"unknown label {parts[0]!r:.60} of axis {axis_id}"
-            meant = suggestion(parts[0], (*known, NONE), "'")
-            raise InputError(f"/triage wrong: {what}; {meant}")
-        else:
-            corrections[axis_id] = None
+        known: dict[str, str | None] = {NONE: None, **{label: label for label in taxonomy.axes[axis_id].label_ids}}
+        known = {**names.get(axis_id, {}), **known}
+        said = {tuple(_parts(name.lower().rstrip(" .").split())): label for name, label in known.items()}
+        length = max((len(name) for name in said if name and name == tuple(parts[: len(name)])), default=0)
+        if not length and parts and parts[0] not in taxonomy.axes:
+            wrong = " ".join(takewhile(lambda part: part not in taxonomy.axes, parts))
+            raise InputError(f"/triage wrong: unknown label {wrong!r:.60} of axis {axis_id}; {_meant(wrong, known)}")
+        corrections[axis_id] = said[tuple(parts[:length])] if length else None
+        parts = parts[length:]
     return corrections
+
+
+def _meant(wrong: str, known: Iterable[str]) -> str:
+    """The few nearest labels, and where all stand."""
+    folded = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(wrong, folded, n=3) or [name for name in folded if wrong in name][:3]
+    meant = f"did you mean {' or '.join(repr(folded[name]) for name in near)}? " if near else ""
+    return f"{meant}docs/labels.md of Distriage lists all labels"
