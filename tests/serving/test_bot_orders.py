@@ -171,3 +171,31 @@ def test_what_a_person_does_by_hand_after_a_command_holds(bot: Bot) -> None:
     bot.github.unlabel(ISSUE, OOM, PERSON)
     bot.issue("unlabeled")
     assert bot.github.labels(ISSUE) == []
+
+
+def test_our_label_of_an_axis_that_was_switched_off_goes_when_a_person_calls_it_wrong(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.files["owner/repo/.github/distriage.yml"] = "axes: {fix: true}\n"
+    bot.issue("edited")
+    assert HANG in bot.github.labels(ISSUE)
+    bot.say("/triage wrong symptom")
+    assert HANG not in bot.github.labels(ISSUE)
+    bot.github.label(ISSUE, OOM, PERSON)
+    bot.say("/triage wrong symptom leak")
+    assert OOM in bot.github.labels(ISSUE) and LEAK not in bot.github.labels(ISSUE)
+
+
+def test_a_decision_on_an_axis_that_is_off_keeps_the_right_label_and_those_of_other_axes(bot: Bot) -> None:
+    shared = "symptom: {labels: {hang: both}}"
+    bot.github.files["owner/repo/.github/distriage.yml"] = f"axes: {{{shared}}}\n"
+    bot.issue("opened")
+    bot.github.files["owner/repo/.github/distriage.yml"] = (
+        "axes: {symptom: {enabled: false, labels: {hang: both}}, fix: {labels: {tuning: both}}}\n"
+    )
+    bot.say("/triage wrong symptom")
+    assert "both" in bot.github.labels(ISSUE)
+    bot.github.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: {enabled: false, labels: {hang: both}}}\n"
+    bot.say("/triage wrong symptom hang")
+    assert "both" in bot.github.labels(ISSUE)
+    bot.say("/triage wrong symptom oom")
+    assert "both" not in bot.github.labels(ISSUE) and OOM not in bot.github.labels(ISSUE)

@@ -124,10 +124,21 @@ class _Planner:
             if len(self.labels) > added:
                 has_label = True
                 self.instead |= dict.fromkeys(self.take_off[off:], self.labels[-1])
+        self._take_off_disabled()
         kind = self.verdict.axes.get("kind")
         unsure = unsure or (kind is not None and kind.outcome != "apply")
         needed = unsure and not has_label and not self.state.decided and self.verdict.in_domain
         self._plan_needs_triage(needed=needed)
+
+    def _take_off_disabled(self) -> None:
+        """Take off what we set while an axis was switched on, where a person calls it wrong."""
+        wrong: set[str] = set()
+        for axis in self.names.axes.values():
+            if not axis.enabled and axis.id in self.state.decided:
+                right = axis.labels.get(self.state.decided[axis.id] or "")
+                wrong |= axis.folded - ({right.name.casefold()} if right is not None else set())
+        meant = {sign.name.casefold() for sign in self.names.signs.values()}
+        self.take_off.extend(sorted(self._ours(wrong - meant.union(*(axis.folded for axis in self.names.labelled())))))
 
     def _plan_needs_triage(self, *, needed: bool) -> None:
         label = self.names.needs_triage
