@@ -19,14 +19,31 @@ def test_a_command_that_is_not_understood_is_answered_once(bot: Bot) -> None:
     (_, answer) = bot.github.comments(ISSUE)
     assert "- `/triage wrong symptom=hangg`: `/triage wrong: unknown label 'hangg'" in answer
     assert bot.github.reactions == {comment["id"]: ["confused"]} and bot.github.labels(ISSUE) == [HANG]
-    bot.say("/triage wrong symptom=@octocat`")
+    second = bot.say("/triage wrong symptom=@octocat`")
     shown = bot.github.comments(ISSUE)
     assert len(shown) == 3 and "octocat" in shown[1]  # the same comment, edited
-    edited = {**comment, "body": "/triage wrong symptom=oom", "updated_at": "2024-05-03T10:00:00Z"}
-    changes = {"body": {"from": comment["body"]}}
-    bot.deliver("issue_comment", bot.github.payload("edited", ISSUE, PERSON, comment=edited, changes=changes))
-    bot.settle()
-    assert bot.github.labels(ISSUE) == [OOM] and "It is now" in bot.github.comments(ISSUE)[1]
+    bot.mend(comment, "/triage wrong symptom=oom")
+    assert bot.github.labels(ISSUE) == [OOM] and "hangg" not in bot.github.comments(ISSUE)[1]
+    bot.mend(second, "/triage wrong symptom=leak")
+    assert bot.github.labels(ISSUE) == [LEAK] and "It is now" in bot.github.comments(ISSUE)[1]
+
+
+@pytest.mark.parametrize("lines", ["\n", "\r\n"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_answer_stays_while_a_command_of_another_comment_is_open(bot: Bot, first: int, lines: str) -> None:
+    bot.issue("opened")
+    comments = [bot.say("/triage wong <!-- of 7 -->"), bot.say("/triage wrong symtom")]
+    answer = bot.github.comments(ISSUE)[1]
+    assert "`/triage wong" in answer and "`/triage wrong symtom`" in answer
+    (own,) = [event for event in bot.github.timelines[ISSUE] if "distriage:answer" in event.get("body", "")]
+    own["body"] = own["body"].replace("\n", lines)
+    bot.say("/triage undo")
+    bot.mend(comments.pop(first), "/triage wrong symptom=oom")
+    answer = bot.github.comments(ISSUE)[1]
+    left = ["`/triage wong", "`/triage wrong symtom`"]
+    assert left.pop(first) not in answer and left[0] in answer and "It is now" not in answer
+    bot.mend(comments[0], "/triage wrong symptom=leak")
+    assert "It is now" in bot.github.comments(ISSUE)[1] and left[0] not in bot.github.comments(ISSUE)[1]
 
 
 def test_several_commands_in_one_comment_all_count(bot: Bot) -> None:

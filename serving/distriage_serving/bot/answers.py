@@ -1,11 +1,12 @@
 """Answers to `/triage` commands: permission, effect on the reviews, reply on GitHub. Network and database I/O.
 
-A reaction on the comment says whether it was understood and had an effect. One comment of ours explains failures; later
-ones replace it. In a dry run, and while the configuration is broken, decisions are stored, but GitHub sees no answer.
+A reaction on the comment says whether it was understood and had an effect. One comment of ours explains failures as
+long as they stand. In a dry run, and while the configuration is broken, decisions are stored and not answered.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -47,6 +48,8 @@ A command is a line of its own:
 | `/triage undo` | take the last decision back |
 
 Edit the comment, or write a new one."""
+_OPEN: Final = re.compile(r"- .* <!-- of (?P<comment>\d{1,18}) -->")  # a line of an answer: of which comment it is
+_MAX_OPEN: Final = 20
 _SETTLED: Final = "A command here was not understood at first. It is now; nothing is left to do."
 
 
@@ -93,14 +96,8 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
     notes = [current.error, *faults.values(), *idle.values()]
     if not silent:
         notes.append(_react(client, job.repository, asked.comment, NOT_UNDERSTOOD if faults or idle else UNDERSTOOD))
-    said = "\n\n".join(dict.fromkeys(idle.values()))
-    if faults and not silent:
-        shown = "\n".join(f"- {markdown.code(line)}: {markdown.code(why, _WHY_CHARS)}" for line, why in faults.items())
-        said = "\n\n".join(filter(None, [_EXPLAINED.format(faults=shown), said]))
-    if said and not silent:
-        notes.append(_explain(client, issue, said, only_edit=False))
-    elif asked.edited and not silent:
-        notes.append(_explain(client, issue, _SETTLED, only_edit=True))
+    if not silent and (faults or idle or asked.edited):
+        notes.append(_explain(client, issue, asked.comment, faults, idle))
     understood = len(faults) + len(idle) + len(theirs) < len(asked.lines)
     return Done(
         "; ".join(note for note in notes if note) or None,
@@ -187,15 +184,32 @@ def _refused(error: RefusedError) -> str:
     return str(error)
 
 
-def _explain(client: Client, issue: IssueReference, text: str, *, only_edit: bool) -> str | None:
-    """Write our answer, or replace an earlier one; if GitHub refuses, return why."""
-    marker = Marker.of(text, "answer")
+def _explain(
+    client: Client, issue: IssueReference, comment: int, faults: Mapping[str, str], idle: Mapping[str, str]
+) -> str | None:
+    """Write our answer, or bring an earlier one in step; if GitHub refuses, return why."""
     try:
         own = find_own_comment(client, issue, "answer")
-        if (own is None and only_edit) or (own is not None and own.digest == marker.digest):
+        text = _text(own.body if own is not None else "", comment, faults, idle)
+        marker = Marker.of(text, "answer")
+        if not text or (own is not None and own.digest == marker.digest):
             return None
-        comment = PlannedComment(marker.write(text), marker.digest, own.id if own is not None else None, "answer")
-        write_comment(client, issue, comment)
+        planned = PlannedComment(marker.write(text), marker.digest, own.id if own is not None else None, "answer")
+        write_comment(client, issue, planned)
     except RefusedError as error:
         return _refused(error)
     return None
+
+
+def _text(before: str, comment: int, faults: Mapping[str, str], idle: Mapping[str, str]) -> str:
+    """The answer with what is said of a comment now, and with what is still open of others; empty if it may stay."""
+    found = [(line, _OPEN.fullmatch(line)) for line in before.splitlines()]
+    others = [line for line, match in found if match is not None and int(match["comment"]) != comment]
+    mine = [
+        f"- {markdown.code(line)}: {markdown.code(why, _WHY_CHARS)} <!-- of {comment} -->"
+        for line, why in faults.items()
+    ]
+    shown = "\n".join([*others[-_MAX_OPEN:], *mine])
+    said = [_EXPLAINED.format(faults=shown)] if shown else []
+    said += dict.fromkeys(idle.values())
+    return "\n\n".join(said) or (_SETTLED if _EXPLAINED.partition("\n")[0] in before else "")

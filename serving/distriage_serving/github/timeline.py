@@ -181,7 +181,7 @@ class Timeline:
         )
         marker = Marker.read(body) if is_us and self.comment is None else None
         if marker is not None and marker.kind == self._kind and isinstance(event.get("id"), int):
-            self.comment = OwnComment(event["id"], marker.digest, edited=not marker.is_of(body))
+            self.comment = OwnComment(event["id"], marker.digest, edited=not marker.is_of(body), body=body)
 
     def _is_us(self, actor: Mapping[str, Any] | None) -> bool:
         # A person's comment with our marker quotes us or is a trap: editing it would put words into their mouth.

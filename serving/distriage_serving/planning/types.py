@@ -18,11 +18,13 @@ class OwnComment:
     Attributes:
         digest: That of its text, from the hidden marker.
         edited: Somebody else changed the text.
+        body: Marker and text as they are now.
     """
 
     id: int
     digest: str
     edited: bool = False
+    body: str = ""
 
 
 @dataclass(frozen=True, slots=True)
