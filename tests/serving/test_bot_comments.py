@@ -46,6 +46,15 @@ def test_the_answer_stays_while_a_command_of_another_comment_is_open(bot: Bot, f
     assert "It is now" in bot.github.comments(ISSUE)[1] and left[0] not in bot.github.comments(ISSUE)[1]
 
 
+def test_nothing_is_open_of_a_comment_that_was_deleted(bot: Bot) -> None:
+    bot.issue("opened")
+    gone = bot.say("/triage wong")
+    comment = bot.say("/triage wrong symtom")
+    bot.github.timelines[ISSUE].remove(gone)
+    bot.mend(comment, "/triage wrong symptom=oom")
+    assert "It is now" in bot.github.comments(ISSUE)[0]
+
+
 def test_several_commands_in_one_comment_all_count(bot: Bot) -> None:
     bot.github.files[FILE] = "axes: {symptom: true, fix: true}\n"
     bot.issue("opened")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -23,7 +23,7 @@ from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.configuration.names import resolve
 from distriage_serving.github.executor import raise_if_moved, write_comment
 from distriage_serving.github.labels import read_labels
-from distriage_serving.github.timeline import find_own_comment
+from distriage_serving.github.timeline import read_comments
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import PlannedComment
@@ -189,8 +189,9 @@ def _explain(
 ) -> str | None:
     """Write our answer, or bring an earlier one in step; if GitHub refuses, return why."""
     try:
-        own = find_own_comment(client, issue, "answer")
-        text = _text(own.body if own is not None else "", comment, faults, idle)
+        there = read_comments(client, issue, "answer")
+        own, others = there.comment, there.comment_ids - {comment}
+        text = _text(own.body if own is not None else "", comment, others, faults, idle)
         marker = Marker.of(text, "answer")
         if not text or (own is not None and own.digest == marker.digest):
             return None
@@ -201,15 +202,17 @@ def _explain(
     return None
 
 
-def _text(before: str, comment: int, faults: Mapping[str, str], idle: Mapping[str, str]) -> str:
+def _text(
+    before: str, comment: int, others: Collection[int], faults: Mapping[str, str], idle: Mapping[str, str]
+) -> str:
     """The answer with what is said of a comment now, and with what is still open of others; empty if it may stay."""
     found = [(line, _OPEN.fullmatch(line)) for line in before.splitlines()]
-    others = [line for line, match in found if match is not None and int(match["comment"]) != comment]
+    still = [line for line, match in found if match is not None and int(match["comment"]) in others]
     mine = [
         f"- {markdown.code(line)}: {markdown.code(why, _WHY_CHARS)} <!-- of {comment} -->"
         for line, why in faults.items()
     ]
-    shown = "\n".join([*others[-_MAX_OPEN:], *mine])
+    shown = "\n".join([*still[-_MAX_OPEN:], *mine])
     said = [_EXPLAINED.format(faults=shown)] if shown else []
     said += dict.fromkeys(idle.values())
     return "\n\n".join(said) or (_SETTLED if _EXPLAINED.partition("\n")[0] in before else "")

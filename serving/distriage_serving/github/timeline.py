@@ -90,7 +90,12 @@ def _viewer(client: Client) -> str | None:
 
 
 def find_own_comment(client: Client, issue: IssueReference, kind: Kind) -> OwnComment | None:
-    """Our current comment of a kind on GitHub.
+    """Our current comment of a kind on GitHub; see `read_comments`."""
+    return read_comments(client, issue, kind).comment
+
+
+def read_comments(client: Client, issue: IssueReference, kind: Kind) -> Timeline:
+    """Read an issue's comments alone, as they are now.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
@@ -98,7 +103,7 @@ def find_own_comment(client: Client, issue: IssueReference, kind: Kind) -> OwnCo
     timeline = Timeline(own_login(client), kind)
     for comment in client.items(f"{issue.path}/comments"):
         timeline.read({**comment, "event": "commented"})
-    return timeline.comment
+    return timeline
 
 
 def read_timeline(client: Client, issue: IssueReference, kind: Kind = "v1") -> Timeline:
@@ -127,6 +132,7 @@ class Timeline:
         type_touched: Somebody else set or took off the issue type.
         closed_by_us: We closed it last, and nobody has reopened it.
         comments: All comments.
+        comment_ids: Theirs.
     """
 
     def __init__(self, login: str | None, kind: Kind = "v1") -> None:
@@ -139,6 +145,7 @@ class Timeline:
         self.type_touched = False
         self.closed_by_us = False
         self.comments: list[Comment] = []
+        self.comment_ids: set[int] = set()
 
     def read(self, event: Mapping[str, Any]) -> None:
         """Read the next event."""
@@ -179,6 +186,8 @@ class Timeline:
         self.comments.append(
             Comment(by, login_of(actor) or "ghost", association, at, body, str(event.get("html_url") or ""))
         )
+        if isinstance(event.get("id"), int):
+            self.comment_ids.add(event["id"])
         marker = Marker.read(body) if is_us and self.comment is None else None
         if marker is not None and marker.kind == self._kind and isinstance(event.get("id"), int):
             self.comment = OwnComment(event["id"], marker.digest, edited=not marker.is_of(body), body=body)
