@@ -47,7 +47,7 @@ A command is a line of its own:
 | `/triage wrong symptom runtime-hang` | the right label of an axis; without a label: none fits; alone: all are wrong |
 | `/triage undo` | take the last decision back |
 
-Edit the comment, or write a new one."""
+Edit the comment, and its line goes from here."""
 _OPEN: Final = re.compile(r"- .* <!-- of (?P<comment>\d{1,18}) -->")  # a line of an answer: of which comment it is
 _MAX_OPEN: Final = 20
 _SETTLED: Final = "A command here was not understood at first. It is now; nothing is left to do."
