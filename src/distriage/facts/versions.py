@@ -229,9 +229,10 @@ def _is_like(other: str, version: str) -> bool:
 
 def _listed_behind(text: str, match: re.Match[str]) -> Iterator[str]:
     """The versions of a list that a match begins: "0.8.0, 0.8.5", "both 0.6.6 and 0.7"."""
-    major, end = match["v"].partition(".")[0] if match.groupdict().get("v") else "", match.end()
+    major, end = (match.groupdict().get("v") or "").partition(".")[0], match.end()
     while (one := _LISTED.match(text, end)) and one["v"].partition(".")[0] == major:
-        yield _written(one)
+        if version := _written(one):
+            yield version
         end = one.end()
 
 
