@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -282,3 +283,24 @@ definition = "The fan is full of it."
 id = "age"
 definition = "It is old."
 """
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        ("Two nodes with 8 H100, torch 2.8. It waits at step 9 until the timeout.", "suggest"),
+        ("Two nodes with 8 H100, torch 2.8. After three hours rank 3 is gone.", "suggest"),
+        ("Two nodes with 8 H100, torch 2.8. It waits in `init_process_group`.", "apply"),
+    ],
+)
+def test_a_job_that_has_run_for_a_while_is_not_being_set_up(bundle: Bundle, body: str, outcome: str) -> None:
+    known = hang(0.4)
+    known = replace(known, scores={**known.scores, "stage": scores_of("stage", communication_setup=0.97)})
+    assert Findings(bundle, read(IssueReport("It hangs", body)), known).verdict().axes["stage"].outcome == outcome
+
+
+def test_a_solved_report_gets_neither_questions_nor_checks(bundle: Bundle) -> None:
+    said = "`torchrun train.py` on 8 H100 with NCCL and torch 2.8: two ranks wait at the end of each epoch. "
+    for more, is_solved in (("", False), ("Turns out our own sampler gives rank 3 a batch less, closing this.", True)):
+        verdict = Findings(bundle, read(IssueReport("It hangs", said + more)), hang(0.9)).verdict()
+        assert (not verdict.missing, not verdict.checks) == (is_solved, is_solved)

@@ -107,6 +107,7 @@ SHOWN = {
     "ranks": "8 ranks wait|On 8 ranks it waits",
     "pair": "It fails|torch 2.7.0 works, with torch 2.8.0 it fails",
     "hangs": "It fails|Then it is stuck",
+    "underway": "It fails|After 400 steps it waits",
     "renamed": "It fails|got an unexpected keyword argument",
     "loader": "It fails|DataLoader worker (pid 7) is gone",
     "sampler": "It fails|with this sampler",
@@ -221,7 +222,8 @@ def test_every_need_of_a_check_is_known_and_every_known_one_is_needed() -> None:
     assert needs_of_checks() - FROM_LABELS == known - OF_QUESTIONS.keys() - {
         "trains",
         "compiler-silent",
-    }  # `training` needs the former
+        "underway",
+    }  # `training` needs the first, stages the last
     assert words_of_needs().keys() <= known
 
 

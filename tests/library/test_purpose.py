@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from distriage.reading.purpose import explains, tells_no_failure
+from distriage.reading.purpose import explains, is_solved, tells_no_failure
 from distriage.segments import split
 
 
@@ -89,6 +89,12 @@ def test_who_does_not_know_explains_nothing(text: str) -> None:
         ("[Chore] Bump transformers to 5.2|Then the shim goes.", True),
         ("docs: rename the page on ZeRO|As said in the meeting.", True),
         ("Released wheel contains malware|It steals credentials. Please yank it.", True),
+        ("[Security]: pickled data from the network (GHSA-aaaa-bbbb-cccc)|Is 0.8.4 affected?", True),
+        ("GHSA-aaaa-bbbb-cccc: a peer can crash rank 0 (SIGSEGV)|torch 2.8", True),
+        ("Announcement: NCCL 2.28.9 released|It mends a hang in ncclCommSplit and a crash.", True),
+        ("NCCL 2.28.9-1 released|It mends a hang.", True),
+        ("The memory is not released|It grows until it is full.", False),
+        ("The lock of rank 2 is never released|It hangs.", False),
         ("Question|![image](https://github.com/user-attachments/assets/1a)", True),
         ("prepare() with two models gives the last one twice|accelerate 1.11", False),
         ("Drop in throughput after the upgrade|Half as fast as before.", False),
@@ -100,3 +106,25 @@ def test_who_does_not_know_explains_nothing(text: str) -> None:
 )
 def test_chores_notices_and_pictures_tell_no_failure(text: str, none: bool) -> None:
     assert tells_no_failure(split(*text.split("|"))) is none
+
+
+@pytest.mark.parametrize(
+    ("text", "solved"),
+    [
+        ("It hangs at the end|Turns out our own loader gives rank 3 a batch less. Sorry for the noise.", True),
+        ("It hangs at the end|I am closing this, the switch was broken.", True),
+        ("[Solved] It hangs|I had forgotten `set_epoch`.", True),
+        ("It hangs [RESOLVED]|The sampler was wrong.", True),
+        ("It hangs|**Update:** resolved, a cable was loose.", True),
+        ("多机卡住|后来发现网卡名写错了。", True),
+        ("带宽只有一半|ACS 没关，关掉就好了。", True),
+        ("It hangs|It turns out that the hang only happens with 8 nodes.", False),
+        ("It hangs|The problem is not solved yet.", False),
+        ("It hangs|Closing the socket takes a minute.", False),
+        ("It hangs|Please do not close this issue.", False),
+        ("卡住|怎么解决?", False),
+        ("It waits|Closing this file takes for ever.", False),
+    ],
+)
+def test_who_has_found_it_has_solved_it(text: str, solved: bool) -> None:
+    assert is_solved(split(*text.split("|"))) is solved

@@ -12,6 +12,7 @@ from distriage.facts.situation import Situation
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, Taxonomy
 
 _LEAST_MASS = 0.5  # of the causes that a fix presupposes
+_SETUP = "communication-setup"  # the stage before the first step
 
 
 def by_tracker(prediction: Prediction, project: Project | None) -> Prediction:
@@ -52,6 +53,8 @@ def corrected(
         label = taxonomy.axes[axis].label(decision.label)
         if decision.outcome is Outcome.APPLY and label.shown_by and situation.seen.isdisjoint(label.shown_by):
             done[axis] = replace(decision, outcome=Outcome.SUGGEST, reason="the report does not show it")
+        if decision.outcome is Outcome.APPLY and decision.label == _SETUP and "underway" in situation.seen:
+            done[axis] = replace(decision, outcome=Outcome.SUGGEST, reason="the job had run for a while")
         causes = label.of_causes
         if not causes or decision.outcome is not Outcome.APPLY or CAUSE not in prediction.scores:
             continue

@@ -122,7 +122,8 @@ class Findings:
         ranked = prediction.scores[CAUSE].ranked() if CAUSE in decisions else ()
         right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
         asked = self._asked(decisions, situation, in_domain=prediction.in_domain)
-        if any(question.fact == "error" for question in asked) and not _hangs(decisions, taxonomy):
+        asks_error = any(question.fact == "error" for question in asked) and not _hangs(decisions, taxonomy)
+        if asks_error or read.is_solved:
             situation = replace(situation, seen=frozenset())  # only visible things can be checked
         rivals = differential(decisions, ranked, taxonomy, situation, right_among)
         return Verdict(
@@ -177,7 +178,7 @@ class Findings:
 
     def _asked(self, decisions: Mapping[str, Decision], situation: Situation, *, in_domain: bool) -> list[MissingFact]:
         thin = self.read.is_thin
-        if not _applies(decisions) or not (in_domain or thin) or self.read.tells_no_failure:
+        if not _applies(decisions) or not (in_domain or thin) or self.read.tells_no_failure or self.read.is_solved:
             return []  # not about a failure that we could help with
         return missing_facts(
             self.read.facts,

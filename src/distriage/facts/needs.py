@@ -88,6 +88,14 @@ _SEVERAL_NODES = (
     *("cluster", "nodes", "machines", "kubernetes", "k8s", "redis_address", "--head"),
     *("head node", "head_node", "worker node", "hosts", "other node", "two servers"),
 )
+_UNDERWAY = (  # of 584 bugs of training whose words say so, 3 fail while the job is set up
+    ("after ", "at step", "at iteration", "at epoch", "at the "),
+    regex(
+        r"after (?:about |around |some |roughly |~ ?|a few |several |many |two |three |\d[\d,.]{0,6}k? ?)(?:of )?"
+        r"(?:training )?(?:iterations?|steps?|hours?|h|epochs?|days?)\b"
+        r"|(?:after|at) (?:the )?(?:iteration|step|epoch) ?#?(?:[2-9]|1\d)"
+    ),
+)
 # In a title: a server's answer is wrong, and perhaps not its tokens.
 _ANSWER = regex(
     r"(?:tool|function)[ _-]?(?:call|pars)|finish_?reason|reasoning[ _-](?:content|parser)|response_format|\bjson\b"
@@ -187,6 +195,7 @@ def seen_in(
         "config": bool(segments.of(Kind.CONFIGURATION)),
         "toolkit-unknown": facts.cuda is None or facts.driver is None,
         "hangs": hangs,
+        "underway": _stands(_UNDERWAY, own),
         "no-hang": not hangs,
         "renamed": _stands(_RENAMED, shown) and "unknown location" not in shown,
         "one-rank-shown": len(set(_WATCHED.findall(shown))) < 2,  # else the reader can compare

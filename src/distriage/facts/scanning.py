@@ -85,6 +85,8 @@ _ENTRY = regex(
     r">\s?(?:(?:[\w/().-]{1,20} ){0,3}[\w/().-]{1,20}\*{0,2} ?[:：=]\*{0,2} ?\S"
     r"|(?:\S{1,30} ){0,2}\S{0,30}(?<![.?!\s])\s{0,3}\Z)"
 )
+# A line before a quote.
+_SPEAKS = regex(r"(?:\b(?:wrote|writes|said|says|reported|commented|mentioned)\b|#\d)[^\n]{0,60}[:：]\Z", re.I)
 _MOST_LINE_CHARS = 2000
 # A form's examples, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without an answer
 # behind it, the reporter may have overwritten it.
@@ -187,7 +189,9 @@ def _quoted(segment: Segment) -> set[int]:
     for line in lines:
         if not _QUOTE.match(line.text):
             before = line.text.rstrip()
-        elif before and not (before.startswith("#") or before.endswith((":", "：", "**")) or _ENTRY.match(line.text)):
+        elif _SPEAKS.search(before[-100:]) or (
+            before and not (before.startswith("#") or before.endswith((":", "：", "**")) or _ENTRY.match(line.text))
+        ):
             quoted.add(line.number)
     return quoted
 

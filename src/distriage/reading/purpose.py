@@ -73,7 +73,21 @@ _CHORE = regex(
     r"|revert|switch to|unpin|pin|retire|replace|tracking|track|sync|withdrawn|release \d"
     r"|add (?:docs?|documentation|tests?|ci)|rfc|roadmap)\b(?=:?\s)(?! (?:in|of|on|after|when|with|from|is|to \d)\b)"
 )
-_NEWS = regex(r"(?:工作|月度|每周)总结|周报|月报|weekly (?:report|digest|summary)|monthly (?:report|summary)")
+_NEWS = regex(
+    r"(?:工作|月度|每周)总结|周报|月报|weekly (?:report|digest|summary)|monthly (?:report|summary)"
+    r"|announc(?:e\b|ing\b|ement)|\d[\w.-]* (?:is |has been )?released\W*\Z|release notes (?:for|of) v?\d"
+    r"|end[ -]of[ -](?:support|life)\b"
+)
+# A title that names an advisory.
+_ADVISORY = regex(r"\W{0,2}(?:security\W{0,2}[\]:]|ghsa-|cve-\d)|.{0,200}\b(?:ghsa-[\da-z]{4}-|cve-\d{4}-)")
+# The reporter has found what it was.
+_SOLVED = regex(
+    r"[\[(【](?:re)?solved[\])】]|[\[(【]?已解决[\])】]?|(?:update|edit)\W{1,6}(?:this is |it is )?(?:re)?solved\b"
+    r"|closing (?:this|the issue|it)\b(?! (?:connection|file|socket|session))|(?:am|'m|’m) closing\b"
+    r"|sorry for (?:the |all the )?noise"
+    r"|turn(?:s|ed) out (?:that )?(?:(?:i|we) (?:forgot|had forgotten|mis|did not|didn't)|(?:our|my) own\b)"
+    r"|后来(?:自己)?(?:解决了|发现)[^\n]{0,60}|(?<!怎么)(?<!如何)就好了"
+)
 # A title that asks for a change of the code.
 _WISH = regex(
     r"(?:\s?\[[^\]\n]{0,40}\]){0,3}\s?(?:do not|don[’']t|avoid|allow|let|enable|expose|make|handle|investigate|consider"
@@ -111,8 +125,16 @@ def _mechanisms(own: str) -> int:
     return sum(word in own for word in _words()["mechanisms"])
 
 
+def is_solved(segments: Segments) -> bool:
+    """Whether the reporter says that the failure is understood and over."""
+    own = folded(_prose(segments))
+    return any(not stands_before(_DOUBT, own, found.start()) for found in _SOLVED.finditer(own))
+
+
 def tells_no_failure(segments: Segments) -> bool:
-    """Whether a report is a chore, a notice about security, or a picture without a word."""
+    """Whether a report is a chore, news, a notice about security, or a picture without a word."""
+    if _ADVISORY.match(folded(segments.title)):
+        return True
     if segments.first_error is not None or vocabulary().is_error(segments.title):
         return False
     prose = _prose(segments)

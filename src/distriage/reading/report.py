@@ -16,7 +16,7 @@ from distriage.base.types import Detail, IssueReport
 from distriage.facts.environment import EnvironmentFacts, facts_of
 from distriage.facts.projects import Project, projects
 from distriage.facts.situation import Situation, situation_of
-from distriage.reading.purpose import explains, tells_no_failure
+from distriage.reading.purpose import explains, is_solved, tells_no_failure
 from distriage.recipe.features import WORD
 from distriage.recipe.text import ModelInput, model_input
 from distriage.segments import Segments, split
@@ -113,8 +113,13 @@ class ReadReport:
 
     @cached_property
     def tells_no_failure(self) -> bool:
-        """Whether it is a chore, a notice about security, or a picture without a word."""
+        """Whether it is a chore, news, a notice about security, or a picture without a word."""
         return tells_no_failure(self.segments)
+
+    @cached_property
+    def is_solved(self) -> bool:
+        """Whether the reporter says that the failure is understood and over."""
+        return is_solved(self.segments)
 
     @cached_property
     def situation(self) -> Situation:
