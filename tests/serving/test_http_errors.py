@@ -201,6 +201,14 @@ def test_an_unforeseen_failure_is_a_500_that_tells_nothing(gated: GatedModel, lo
     assert "zebra" not in "".join(log_lines)
 
 
+def test_a_model_that_is_killed_is_a_503_and_passes(gated: GatedModel, log_lines: list[str]) -> None:
+    gated.open()
+    with running(gated) as server:
+        assert_problem(post(server.client, {"title": "dodo"}), 503, "not-ready")
+        assert post(server.client, {"title": "a hang"}).status_code == 200
+    assert sum('"event": "report_failed"' in line for line in log_lines) == 1
+
+
 def test_a_report_on_which_the_model_fails_costs_a_batch_no_other_answer(gated: GatedModel) -> None:
     gated.open()
     reports = [{"title": "a hang"}, {"title": "zebra", "id": "two"}, {"title": " "}, {"title": "another hang"}]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.indexes import PastIndexes
 from distriage_serving.judging.judge import look
 from distriage_serving.judging.lane import ClosedError, Lane, LaneJudge, QueueFullError
-from distriage_serving.judging.process import ModelError, ModelProcess
+from distriage_serving.judging.process import ModelError, ModelGoneError, ModelProcess
 from distriage_serving.metrics import Metrics
 
 from support.model_work import (
@@ -77,9 +78,20 @@ def test_the_deadline_counts_the_work_and_not_the_wait(process: ModelProcess) ->
 
 
 def test_a_process_that_dies_is_replaced(process: ModelProcess) -> None:
-    with pytest.raises(ModelError, match="ended with -9"):
+    with pytest.raises(ModelGoneError, match="ended with -9"):
         process.run(die)
     assert process.run(double, 2) == 4
+
+
+def test_a_process_that_died_while_it_waited_is_replaced_unseen(process: ModelProcess) -> None:
+    os.kill(process.run(process_id), signal.SIGKILL)
+    until(lambda: not process._process.is_alive())
+    assert process.run(double, 2) == 4
+
+
+def test_a_model_that_cannot_be_loaded_again_is_no_fault_of_the_report(tmp_path: Path) -> None:
+    with pytest.raises(ModelGoneError, match=r"bundle\.json"):
+        ModelProcess(partial(Classifier, tmp_path), 1).run(double, 2)
 
 
 @pytest.mark.slow

@@ -5,7 +5,9 @@ The server's process for the model imports this module, so it imports nothing of
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +68,7 @@ class LateModel:
 
 
 class _GatedClassifier(Classifier):
-    """Stumbles over `zebra`, and is caught in a native call, which keeps the GIL, by `quagga`."""
+    """Stumbles over `zebra`, is killed at `dodo`, and is caught in a native call, which keeps the GIL, by `quagga`."""
 
     def __init__(self, model: GatedModel) -> None:
         super().__init__(model.bundle, threads=1)
@@ -77,6 +79,8 @@ class _GatedClassifier(Classifier):
             self._model.wait(title)
             if title == "zebra":
                 raise RuntimeError(f"onnxruntime choked on {title}")
+            if title == "dodo":
+                os.kill(os.getpid(), signal.SIGKILL)
             if title == "quagga":
                 re.match(r"(a*)*b", "a" * 100)  # the age of the universe
         return super().predict_inputs(inputs)

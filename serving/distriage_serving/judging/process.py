@@ -61,6 +61,10 @@ class ModelError(Exception):
     """The model failed on a report, or its process died. The text names a type and a place, never a report."""
 
 
+class ModelGoneError(ModelError):
+    """Somebody killed the model's process, or it cannot be started: no fault of the report, and it may pass."""
+
+
 class ModelProcess:
     """One process; for one thread. It is started when it is first needed, and anew after it was ended."""
 
@@ -106,11 +110,17 @@ class ModelProcess:
 
         Raises:
             InputError: it took longer than the deadline.
-            ModelError: it failed otherwise, or the process died.
+            ModelGoneError: the process was killed meanwhile, or cannot be started anew.
+            ModelError: it failed otherwise.
             DistriageError: raised by `work`.
         """
+        if self._connection is not None and not self._process.is_alive():
+            self._end()  # killed while it waited, as where memory runs out
         if self._connection is None:
-            self.start()
+            try:
+                self.start()
+            except DistriageError as error:  # of the model, not of the work
+                raise ModelGoneError(str(error)) from None
         connection = self._connection
         assert connection is not None
         try:
@@ -123,7 +133,8 @@ class ModelProcess:
             code = self._end()
             if code == -signal.SIGPROF:
                 raise self._too_long() from None
-            raise ModelError(f"the model's process ended with {code}") from None
+            kind = ModelGoneError if code == -signal.SIGKILL else ModelError
+            raise kind(f"the model's process ended with {code}") from None
         if isinstance(answer, Exception):
             raise answer
         return answer  # type: ignore[no-any-return]

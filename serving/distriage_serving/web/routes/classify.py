@@ -18,9 +18,9 @@ from distriage.base.errors import InputError
 from distriage.base.types import IssueReport, Mode
 from distriage.past.index import PastIndex
 from distriage.reading.report import MAX_REPORT_BYTES, check_report
-from distriage_serving.judging.process import ModelError
+from distriage_serving.judging.process import ModelError, ModelGoneError
 from distriage_serving.store import UnavailableError
-from distriage_serving.web.engine import Engine
+from distriage_serving.web.engine import LOADING_RETRY_AFTER_S, Engine
 from distriage_serving.web.problem import ProblemError, invalid, of_validation, unavailable
 from distriage_serving.web.rooms import rooms
 
@@ -160,6 +160,8 @@ async def classify(request: Request) -> Response:
         if faults:
             raise invalid(faults[0])
         (verdict,) = await ask(reports)
+        if isinstance(verdict, ModelGoneError):
+            raise unavailable("not-ready", "the model's process was killed; another begins", LOADING_RETRY_AFTER_S)
         if isinstance(verdict, ModelError):
             raise verdict
         if isinstance(verdict, FailedRecord):
