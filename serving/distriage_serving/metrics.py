@@ -76,7 +76,7 @@ class Metrics:
         self.decisions = counter("distriage_decisions_total", "Decisions by axis and outcome.", ["axis", "outcome"])
         self.queued = gauge("distriage_model_queue_reports", "Reports that wait for the model.", ["queue"])
         self.refused = counter(
-            "distriage_model_queue_full_total", "Requests refused because the queue was full.", ["queue"]
+            "distriage_model_queue_full_total", "Requests refused because too many reports waited.", ["queue"]
         )
         self.wait_seconds = times("distriage_model_queue_wait_seconds", "Time in the queue.", ["queue"])
         self.report_seconds = times("distriage_report_duration_seconds", "Time of one report in the model.", ["queue"])

@@ -148,6 +148,36 @@ def test_a_full_queue_refuses_all_pieces_of_a_request_and_says_when_to_come_back
     lane.close()
 
 
+def test_requests_take_turns_and_the_oldest_has_every_second_one(lane: Lane, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    first = lane.submit(wait_for, [(gate, 0)])
+    until(lambda: lane.waiting == 0)
+    batch = lane.submit(wait_for, [(gate, number) for number in range(1, 5)])
+    singles = [lane.submit(wait_for, [(gate, number)])[0] for number in (10, 11, 12)]
+    assert lane.submit(wait_for, []) == []
+    singles[1].cancel()
+    gate.touch()
+    assert [future.result() for future in (*first, *batch, singles[0], singles[2])] == [0, 2, 4, 6, 8, 20, 24]
+    assert (tmp_path / "calls").read_text() == "0 10 1 12 2 3 4 "
+
+
+def test_a_request_whose_turns_would_come_too_late_is_refused(keyword_bundle: Path, tmp_path: Path) -> None:
+    lane = Lane(partial(Classifier, keyword_bundle, threads=1), **{**OPTIONS, "capacity": 99}, patience_s=10)
+    lane.start()
+    lane.submit(sleep, [(5.0,)])[0].result()  # a report takes about a second, as far as is known
+    gate = tmp_path / "gate"
+    first = lane.submit(wait_for, [(gate, 0)])
+    until(lambda: lane.waiting == 0)
+    alone = lane.submit(wait_for, [(gate, 1)] * 20)
+    with pytest.raises(QueueFullError) as refused:
+        lane.submit(double, [(1,)] * 6)
+    assert 18 <= refused.value.retry_after_s <= 30
+    single = lane.submit(double, [(1,)])
+    gate.touch()
+    assert single[0].result() == 2 and len([future.result() for future in (*first, *alone)]) == 21
+    lane.close()
+
+
 def test_threads_are_let_in_where_requests_are_refused(keyword_bundle: Path, keyword_classifier: Classifier) -> None:
     report, config = IssueReport("It hangs", "It hangs.", "1"), RepositoryConfig()
     lane = Lane(partial(Classifier, keyword_bundle, threads=1), **{**OPTIONS, "capacity": 0})

@@ -1,4 +1,5 @@
-"""A bounded queue of reports before the processes that work on them, one report at a time. Threads wait for processes.
+"""A bounded queue of reports before the processes that work on them, one report at a time; requests take turns. Threads
+wait for processes.
 
 No batches: with a dynamically quantized model they are slower, and a verdict would depend on the report's neighbours.
 """
@@ -24,6 +25,7 @@ from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.indexes import PastIndexes
 from distriage_serving.judging.judge import Look, look
 from distriage_serving.judging.process import ModelError, ModelProcess
+from distriage_serving.judging.turns import Piece, Turns
 from distriage_serving.logs import log
 from distriage_serving.metrics import Metrics
 
@@ -34,7 +36,7 @@ _SMOOTHING: Final = 0.2  # weight of the newest report in the mean time of one
 
 
 class QueueFullError(Exception):
-    """The queue is full.
+    """The queue is full, or so long that the work would not be done in time.
 
     Attributes:
         retry_after_s: Whole seconds until the queue is empty at the present pace, at least 1.
@@ -56,6 +58,7 @@ class Lane:
         load: Makes the classifier, in a process; can be pickled.
         capacity: Most waiting pieces of work.
         deadline_s: CPU time that one piece may take.
+        patience_s: How long one who submits work waits for it.
         observe: Called for each piece: seconds in the queue, seconds of work.
     """
 
@@ -66,15 +69,17 @@ class Lane:
         processes: int,
         capacity: int,
         deadline_s: float,
+        patience_s: float = math.inf,
         observe: Callable[[float, float], None] = lambda _wait_s, _work_s: None,
     ) -> None:
         self._processes = processes
         self._capacity = capacity
+        self._patience_s = patience_s
         self._observe = observe
         self._idle: SimpleQueue[ModelProcess] = SimpleQueue()
         for _ in range(processes):
             self._idle.put(ModelProcess(load, deadline_s))
-        self._waiting: set[object] = set()
+        self._turns = Turns()
         self._closed = False
         self._lock = threading.Lock()
         self._item_s = 0.05  # a guess until the first is done
@@ -83,7 +88,8 @@ class Lane:
     @property
     def waiting(self) -> int:
         """Pieces of work in the queue, without abandoned ones."""
-        return len(self._waiting)
+        with self._lock:
+            return self._turns.waiting
 
     def start(self) -> Bundle:
         """Start one process now.
@@ -117,40 +123,47 @@ class Lane:
         with self._lock:
             if self._closed:
                 raise ClosedError
-            if len(self._waiting) + len(arguments) > self._capacity:
-                seconds = len(self._waiting) * self._item_s / self._processes
-                raise QueueFullError(min(MAX_RETRY_AFTER_S, max(1, math.ceil(seconds))))
-            return [self._queue(work, each) for each in arguments]
+            number, waiting, before = len(arguments), self._turns.waiting, self._turns.before(len(arguments))
+            # Alone, a request is let in whatever it takes: with all refused, the pace would never be measured again.
+            too_late = before > 0 and self._seconds(before + number) > self._patience_s
+            if waiting + number > self._capacity or too_late:
+                raise QueueFullError(min(MAX_RETRY_AFTER_S, max(1, math.ceil(self._seconds(waiting)))))
+            return self._queue(work, arguments)
 
     def call(self, work: Callable[..., T], *arguments: Any) -> T:
         """Queue one piece of work, even if the queue is full, and wait: for threads, which are few."""
         with self._lock:
             if self._closed:
                 raise ClosedError
-            future = self._queue(work, arguments)
+            (future,) = self._queue(work, [arguments])
         return future.result()
 
-    def _queue(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> Future[T]:
-        place = object()
-        self._waiting.add(place)
-        future = self._threads.submit(self._run, place, time.perf_counter(), work, arguments)
-        future.add_done_callback(partial(self._leave, place))
-        return future
+    def _seconds(self, pieces: int) -> float:
+        return pieces * self._item_s / self._processes
 
-    def _leave(self, place: object, _: Future[Any]) -> None:
-        self._waiting.discard(place)
+    def _queue(self, work: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> list[Future[T]]:
+        pieces = [Piece(work, each, time.perf_counter()) for each in arguments]
+        self._turns.add(pieces)
+        for _ in pieces:
+            self._threads.submit(self._run)  # not this piece, but the one whose turn it is then
+        return [piece.future for piece in pieces]
 
-    def _run(self, place: object, queued_s: float, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-        self._waiting.discard(place)
+    def _run(self) -> None:
+        with self._lock:
+            piece = self._turns.next()
+        if piece is None:  # the others were cancelled
+            return
         process = self._idle.get()
         started_s = time.perf_counter()
         try:
-            return process.run(work, *arguments)
-        finally:
-            self._idle.put(process)
-            seconds = time.perf_counter() - started_s
-            self._item_s += _SMOOTHING * (seconds - self._item_s)
-            self._observe(started_s - queued_s, seconds)
+            answer = partial(piece.future.set_result, process.run(piece.work, *piece.arguments))
+        except BaseException as error:  # for the one who waits
+            answer = partial(piece.future.set_exception, error)
+        self._idle.put(process)
+        seconds = time.perf_counter() - started_s
+        self._item_s += _SMOOTHING * (seconds - self._item_s)
+        self._observe(started_s - piece.queued_s, seconds)
+        answer()
 
     def close(self) -> None:
         """Refuse new work, finish queued work, end the processes."""

@@ -84,6 +84,7 @@ class Engine:
             processes=processes,
             capacity=capacity,
             deadline_s=self._settings.report_timeout_s,
+            patience_s=self._settings.request_timeout_s,
             observe=observe,
         )
         metrics.queued.labels(name).set_function(lambda: lane.waiting)
@@ -178,9 +179,7 @@ class Engine:
             return lane.submit(look, pieces)
         except QueueFullError as full:
             self._metrics.refused.labels(name).inc()
-            raise unavailable(
-                "queue-full", "more reports are waiting than the queue holds", full.retry_after_s
-            ) from None
+            raise unavailable("queue-full", "too many reports are waiting", full.retry_after_s) from None
         except ClosedError:
             raise unavailable("shutting-down", "the server is shutting down", 1) from None
 
