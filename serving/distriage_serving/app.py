@@ -55,7 +55,7 @@ def create_app(
 
     Args:
         load: Makes the classifier, in a process; can be pickled; default: from the settings.
-        store: Needed by the bot and the queue; the caller closes it.
+        store: Needed by bot, queue and past issues in a database; the caller closes it.
         on_load_error: Called in the event loop if the model cannot be loaded; the engine's `load_error` says why.
 
     Returns:

@@ -26,7 +26,7 @@ def run_server(settings: Settings) -> None:
         ConfigError: the address cannot be listened on, the database not opened, or the bot's private key not read.
     """
     find_bundle(settings.model)  # a wrong name ends here, not after the port is open
-    with Store.open(settings.database) if settings.has_bot or settings.has_queue else nullcontext() as store:
+    with Store.open(settings.database) if settings.has_store else nullcontext() as store:
         _serve(settings, store)
 
 
@@ -56,7 +56,7 @@ def _serve(settings: Settings, store: Store | None) -> None:
     host = listener.getsockname()[0]
     log(logging.INFO, "listening", host=host, port=port, keys=len(settings.api_keys))
     if store is None and "database" in settings.model_fields_set:
-        log(logging.WARNING, "database_not_used", reason="neither the bot nor the queue is on")
+        log(logging.WARNING, "database_not_used", reason="no bot, no queue and no API keys")
     if not settings.api_keys and not _is_loopback(host):
         log(logging.WARNING, "open_to_the_network_without_keys", host=host)
     with ExitStack() as open_sockets:

@@ -31,7 +31,7 @@ class Settings(HttpSettings):
     database: str = Field(
         default="sqlite:///distriage.db",
         min_length=1,
-        description="Database of bot and queue: `sqlite:///FILE` or `postgresql://USER:PASSWORD@HOST/DATABASE`.",
+        description="Database of bot, queue and past issues: `sqlite:///FILE` or `postgresql://USER:PASSWORD@HOST/DATABASE`.",
     )
     replicas: int = Field(
         default=1,
@@ -215,6 +215,11 @@ class Settings(HttpSettings):
     def has_queue(self) -> bool:
         """Whether there is a triage queue, that is, any way to log in."""
         return self.has_administrators or self.github_client_id is not None
+
+    @property
+    def has_store(self) -> bool:
+        """Whether the server opens the database: for bot or queue, or for past issues that its callers ask about."""
+        return self.has_bot or self.has_queue or (bool(self.api_keys) and "database" in self.model_fields_set)
 
     @property
     def has_administrators(self) -> bool:

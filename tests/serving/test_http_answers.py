@@ -119,6 +119,7 @@ def test_past_issues_in_the_database_are_looked_at_only_where_keys_are_set(
     with running(partial(Classifier, keyword_bundle, threads=1), store=sqlite_store, **keys) as server:
         answer = post(server.client, asked, Authorization=f"Bearer {KEY}")
     assert (answer.status_code, answer.json().get("duplicates")) == ((200, []) if keys else (422, None))
+    assert ("past issues in the database need DISTRIAGE_API_KEYS" in answer.text) == (not keys)
 
 
 @pytest.mark.parametrize("repository", ["owner/other", "../../etc/passwd", "", 1])

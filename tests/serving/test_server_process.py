@@ -14,6 +14,7 @@ import pytest
 from distriage.answer.verdict import Verdict
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
+from distriage_serving.store import Store
 
 from support import local_http
 from support.server import served
@@ -57,6 +58,20 @@ def test_sigterm_finishes_the_request_under_way_and_no_log_line_holds_its_text(
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert {"listening", "ready", "request", "database_not_used"} <= {line["event"] for line in lines}
     assert "zebra" not in log.read_text()
+
+
+def test_a_server_for_callers_with_a_key_has_the_past_issues_in_the_database(
+    keyword_bundle: Path, tmp_path: Path
+) -> None:
+    database, key = f"sqlite:///{tmp_path}/store.db", "k" * 16
+    with Store.open(database) as store:
+        store.begin_past("owner/repo", "toy")
+    environment = {"DISTRIAGE_DATABASE": database, "DISTRIAGE_API_KEYS": key}
+    with served(keyword_bundle, tmp_path / "log", **environment) as (_, port):
+        asked = {"title": "It hangs", "duplicates": "owner/repo"}
+        head = {"Authorization": f"Bearer {key}"}
+        answer = local_http.post(f"http://127.0.0.1:{port}/v1/classify", json=asked, headers=head)
+    assert answer.json()["duplicates"] == []
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="needs IPv6")

@@ -154,7 +154,7 @@ async def classify(request: Request) -> Response:
     metrics.reports.labels("refused").inc(len(faults))
     past = None
     if asked.duplicates is not None:
-        past = await run_in_threadpool(_past, engine, asked.duplicates, bool(settings.api_keys))
+        past = await run_in_threadpool(_past, engine, asked.duplicates, bool(settings.api_keys), here.store is not None)
     ask = partial(engine.classify, mode=asked.mode, explain=asked.explain, similar=asked.similar, past=past)
     if isinstance(asked, ClassifyReport):
         if faults:
@@ -181,7 +181,7 @@ def _record(report: IssueReport, answer: Verdict | FailedRecord | ModelError) ->
     return answer
 
 
-def _past(engine: Engine, repository: str, has_keys: bool) -> PastIndex:
+def _past(engine: Engine, repository: str, has_keys: bool, has_store: bool) -> PastIndex:
     model = engine.bundle.manifest.name
     try:
         index = engine.past.index(repository, model, only_files=not has_keys)
@@ -189,6 +189,8 @@ def _past(engine: Engine, repository: str, has_keys: bool) -> PastIndex:
         raise unavailable("not-ready", "the database cannot be reached", 5) from None
     if index is None:
         what = f"this server has no index of the past issues of {repository} made with its model {model}"
+        if has_store and not has_keys:  # said of every repository, in the database or not
+            what += "; past issues in the database need DISTRIAGE_API_KEYS"
         raise invalid(what, "duplicates")
     return index
 
