@@ -8,8 +8,9 @@ from contextlib import ExitStack, nullcontext
 
 import uvicorn
 
-from distriage.base.errors import BundleError, ConfigError
+from distriage.base.errors import BundleError, ConfigError, DistriageError
 from distriage.model.shipped import find_bundle
+from distriage.signs.table import read_table
 from distriage_serving.app import create_app
 from distriage_serving.logs import configure_logging, log
 from distriage_serving.settings import Settings
@@ -23,9 +24,12 @@ def run_server(settings: Settings) -> None:
 
     Raises:
         BundleError: the model is missing or fails verification.
+        InputError: the table of releases cannot be read.
         ConfigError: the address cannot be listened on, the database not opened, or the bot's private key not read.
     """
     find_bundle(settings.model)  # a wrong name ends here, not after the port is open
+    if settings.releases is not None:
+        read_table(settings.releases)
     with Store.open(settings.database) if settings.has_store else nullcontext() as store:
         _serve(settings, store)
 
@@ -66,7 +70,7 @@ def _serve(settings: Settings, store: Store | None) -> None:
     if engine.load_error is not None:
         raise (
             engine.load_error
-            if isinstance(engine.load_error, BundleError)
+            if isinstance(engine.load_error, DistriageError)
             else BundleError(f"the model cannot be loaded: {type(engine.load_error).__name__}")
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -79,6 +80,20 @@ def test_all_addresses_are_those_of_both_kinds(keyword_bundle: Path, tmp_path: P
     with served(keyword_bundle, tmp_path / "log", DISTRIAGE_HOST="::") as (_, port):
         for host in ("127.0.0.1", "[::1]"):
             assert local_http.get(f"http://{host}:{port}/livez").status_code == 200
+
+
+def test_a_table_of_releases_that_is_none_ends_in_one_line_before_the_server_listens(
+    keyword_bundle: Path, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "distriage", "serve", "--port", "0", "--model", str(keyword_bundle)],
+        env={**os.environ, "DISTRIAGE_RELEASES": str(tmp_path / "releases.json")},
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1) and "releases.json" in done.stderr
 
 
 @pytest.mark.slow
