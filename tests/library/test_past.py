@@ -178,6 +178,12 @@ def test_in_an_index_of_several_repositories_only_later_issues_of_its_own_are_le
     assert found("c/d#1") == found("report.md") == {"A/b#1", "o/r#2", "o/r#3"}
 
 
+def test_a_report_of_another_tracker_does_not_find_itself() -> None:
+    index = toy_index((1, 0), (1, 0))
+    index = replace(index, issues=[replace(index.issues[0], id="PROJ-12"), replace(index.issues[1], id="PROJ-9")])
+    assert [match.issue.id for match in index.find(asked(1, 0, id_="proj-12"))] == ["PROJ-9"]
+
+
 def test_an_issue_on_two_pages_is_indexed_once(
     keyword_classifier: Classifier, issues_file: Path, tmp_path: Path
 ) -> None:

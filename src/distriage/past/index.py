@@ -190,6 +190,8 @@ class PastIndex:
         codes, places = self._places
         later: NDArray[np.bool_] = places == codes.get(asked.place, -1)
         later &= self._numbers >= (asked.number or np.inf)
+        if (itself := self._rows_of.get(asked.id)) is not None:  # an id of a tracker without `#`, such as PROJ-12
+            later[itself] = True
         return later | (self.filed_at > (query.filed_at or np.inf))
 
     @cached_property
