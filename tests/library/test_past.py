@@ -108,8 +108,9 @@ def test_issues_are_read_as_github_gives_them_as_we_keep_them_and_as_corpora_hol
         ("{", ":1: not valid JSON"),
         ("[]", ":1: list; expected a JSON object"),
         ('{"title": 3}', ":1: an issue without `title`"),
-        ('{"title": "x"}', ":1: an issue without `id`, `html_url` or `number`"),
-        ('{"title": "x", "number": 1e999}', ":1: an issue without `id`, `html_url` or `number`"),
+        ('{"title": "x"}', ":1: an issue without a name"),
+        ('{"title": "x", "id": 5001, "iid": 12}', ":1: an issue without a name; expected `id`, a text such as"),
+        ('{"title": "x", "number": 1e999}', ":1: an issue without a name"),
     ],
 )
 def test_a_line_that_holds_no_issue_is_named(tmp_path: Path, line: str, fault: str) -> None:

@@ -122,7 +122,18 @@ def test_past_issues_in_the_database_are_looked_at_only_where_keys_are_set(
     assert ("past issues in the database need DISTRIAGE_API_KEYS" in answer.text) == (not keys)
 
 
-@pytest.mark.parametrize("repository", ["owner/other", "../../etc/passwd", "", 1])
+def test_a_repository_in_nested_groups_has_an_index_too(shipped_bundle: Path, tmp_path: Path) -> None:
+    index = past_index.asked_before(Classifier(shipped_bundle, threads=1), "group/sub/project")
+    index.save(tmp_path / "group--sub--project.npz")
+    new = {"title": past_index.TITLE, "body": past_index.BODY, "duplicates": "group/sub/project"}
+    with running(partial(Classifier, shipped_bundle, threads=1), past=tmp_path) as server:
+        (item,) = post(server.client, new).json()["duplicates"]
+    assert item["id"] == "group/sub/project#1"
+
+
+@pytest.mark.parametrize(
+    "repository", ["owner/other", "o" + 8 * f"/{'x' * 100}", "o" + 9 * "/x", "../../etc/passwd", "", 1]
+)
 def test_a_repository_without_an_index_has_no_duplicates(server: Running, repository: object) -> None:
     problem = assert_problem(post(server.client, {**REPORTS[0], "duplicates": repository}), 422, "invalid-request")
     assert problem["errors"][0]["pointer"] == "#/duplicates"

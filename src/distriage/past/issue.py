@@ -169,4 +169,5 @@ def _id(item: Mapping[str, Any], repository: str, place: str) -> str:
     try:
         return f"{repository}#{int(item['number'])}"
     except (KeyError, TypeError, ValueError, OverflowError):
-        raise InputError(f"{place}: an issue without `id`, `html_url` or `number`; expected one of them") from None
+        expected = "expected `id`, a text such as owner/repo#12, `html_url` or `number`"
+        raise InputError(f"{place}: an issue without a name; {expected}") from None

@@ -72,7 +72,7 @@ class _Options(_Body):
     )
     duplicates: str | None = Field(
         default=None,
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}/[A-Za-z0-9_.-]{1,100}$",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}(?:/[A-Za-z0-9_.-]{1,100}){1,8}$",  # GitLab nests groups
         description="Also name the past issue of this repository that is likely the same. An `id` such as "
         "`owner/repo#12` looks among earlier issues only.",
         examples=["owner/repo"],
