@@ -17,6 +17,7 @@ import pytest
 
 from distriage.base.errors import BundleError
 from distriage.classifier import Classifier
+from distriage.reading.report import MAX_REPORT_BYTES
 from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.web.engine import Engine
@@ -131,6 +132,8 @@ def test_compressed_bodies_are_refused(server: Running) -> None:
         ('{"title": 1}', "#/title"),
         ('{"title": "x", "colour": 1}', "#/colour"),
         ('{"title": "x", "a/b~c": 1}', "#/a~1b~0c"),
+        ('{"report": {"title": "x"}}', "#/report"),
+        ('{"reports": [{"title": "x", "batch": 1}]}', "#/reports/0/batch"),
         ('{"title": "x", "mode": "bold"}', "#/mode"),
         ('{"title": "x", "explain": 1}', "#/explain"),
         ('{"title": "x", "id": "' + "i" * 201 + '"}', "#/id"),
@@ -150,6 +153,20 @@ def test_bodies_that_do_not_fit(server: Running, body: str | bytes, pointer: str
     problem = assert_problem(response, 422, "invalid-request")
     assert pointer in [error["pointer"] for error in problem["errors"]]
     assert len(response.content) < 5000
+
+
+def test_a_byte_order_mark_is_no_fault(server: Running) -> None:
+    body = b'\xef\xbb\xbf{"title": "It hangs"}'
+    response = server.client.post("/v1/classify", content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code == 200 and response.json()["title"] == "It hangs"
+
+
+def test_a_report_that_is_too_large_costs_a_batch_no_other_answer(keyword_bundle: Path) -> None:
+    large = {"title": "x", "body": "a" * (MAX_REPORT_BYTES + 1), "id": "large"}
+    with running(partial(Classifier, keyword_bundle, threads=1)) as server:
+        large_one, other = post(server.client, {"reports": [large, REPORTS[0]]}).json()["verdicts"]
+        assert_problem(post(server.client, large), 422, "invalid-request")
+    assert large_one["id"] == "large" and "at most 1,048,576 are read" in large_one["error"] and other["axes"]
 
 
 def test_half_a_pair_of_surrogates_is_read_as_elsewhere(server: Running) -> None:

@@ -189,5 +189,5 @@ class Body:
 def too_large(limit: int) -> ProblemError:
     """A 413."""
     return ProblemError(
-        413, "content-too-large", f"the body is larger than {limit:,} bytes; send fewer reports at a time"
+        413, "content-too-large", f"the body is larger than {limit:,} bytes; send fewer or shorter reports"
     )

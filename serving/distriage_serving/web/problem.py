@@ -148,17 +148,11 @@ def of_status(status: int, headers: Mapping[str, str] | None) -> ProblemError:
     return ProblemError(status, code, details.get(code, "the request cannot be read"), headers=headers)
 
 
-def of_validation(error: ValidationError, tags: frozenset[str]) -> ProblemError:
-    """The problem for a body that does not fit its model.
-
-    Args:
-        tags: Names of union members, which pydantic puts into an error's place though they are not in the body.
-    """
+def of_validation(error: ValidationError) -> ProblemError:
+    """The problem for a body that does not fit its model, a tagged union."""
     faults = error.errors(include_input=False, include_context=False, include_url=False)
-    parts = [
-        InvalidPart(pointer=pointer([step for step in fault["loc"] if step not in tags]), detail=fault["msg"])
-        for fault in faults[:MAX_ERRORS]
-    ]
+    # The first step is the union's tag, which is not in the body.
+    parts = [InvalidPart(pointer=pointer(fault["loc"][1:]), detail=fault["msg"]) for fault in faults[:MAX_ERRORS]]
     return ProblemError(
         422,
         "invalid-request",

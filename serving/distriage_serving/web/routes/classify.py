@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from functools import partial
 from typing import Annotated, Final
 
@@ -17,7 +18,7 @@ from distriage.answer.verdict import FailedRecord, Verdict
 from distriage.base.errors import InputError
 from distriage.base.types import IssueReport, Mode
 from distriage.past.index import PastIndex
-from distriage.reading.report import MAX_REPORT_BYTES, check_report
+from distriage.reading.report import check_report
 from distriage_serving.judging.process import ModelError, ModelGoneError
 from distriage_serving.store import UnavailableError
 from distriage_serving.web.engine import LOADING_RETRY_AFTER_S, Engine
@@ -41,10 +42,10 @@ class _Body(BaseModel):
 class ReportFields(_Body):
     """A report as filed. Title and body together are at most 1 MiB; one of them may be blank, not both."""
 
-    title: str = Field(default="", max_length=MAX_REPORT_BYTES, examples=["NCCL timeout in all_reduce"])
+    # A long one is refused by `check_report`, which costs the other reports of a request nothing.
+    title: str = Field(default="", examples=["NCCL timeout in all_reduce"])
     body: str | None = Field(
         default="",
-        max_length=MAX_REPORT_BYTES,
         description="Markdown.",
         examples=["Training hangs after 1200 steps on 2 nodes."],
     )
@@ -90,7 +91,9 @@ class ClassifyBatch(_Options):
 
 
 class BatchAnswer(BaseModel):
-    """The answers to several reports, in their order; a report that cannot be classified has its error in its place."""
+    """The answers to several reports, in their order; one that is blank, too large or cannot be classified has its
+    error in its place. A request that does not fit the schema has one answer: 422.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -105,7 +108,6 @@ ClassifyRequest = Annotated[
     Annotated[ClassifyReport, Tag("report")] | Annotated[ClassifyBatch, Tag("batch")], Discriminator(_shape)
 ]
 REQUEST: TypeAdapter[ClassifyReport | ClassifyBatch] = TypeAdapter(ClassifyRequest)
-_TAGS: Final = frozenset({"report", "batch"})
 
 
 @router.post(
@@ -125,7 +127,7 @@ async def classify(request: Request) -> Response:
     Act on an axis only where its `outcome` is `apply`.
     """
     _check_headers(request.headers)
-    body = await request.body()
+    body = (await request.body()).removeprefix(BOM_UTF8)  # of editors and shells on Windows
     here = rooms(request)
     engine, settings, metrics = here.engine, here.settings, here.metrics
     _check_count(body, settings.max_reports)
@@ -136,7 +138,7 @@ async def classify(request: Request) -> Response:
         try:
             asked = REQUEST.validate_json(_ESCAPE.sub(_whole, body))
         except ValidationError:
-            raise of_validation(error, _TAGS) from None
+            raise of_validation(error) from None
     fields = asked.reports if isinstance(asked, ClassifyBatch) else [asked]
     request.scope["distriage.log"].update(
         reports=len(fields),
