@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F811  # fixtures
 """What strangers can hold open: heads half sent, bodies that trickle, bodies by the gigabyte.
 
 Against real processes.
@@ -29,6 +30,7 @@ from distriage_serving.web.problem import Problem
 from support import local_http
 from support.app_key import APP_ID, app_key_pem
 from support.databases import new_sqlite
+from support.http_api import log_lines
 from support.queue_server import TOKEN
 from support.server import Running, running, served
 from support.waiting import WAIT_S, until
@@ -198,16 +200,28 @@ def test_a_head_that_does_not_arrive_in_time_is_given_up(
         b"nonsense\r\n\r\n",
         b"GET /livez HTTP/1.1\r\n\r\n",  # no Host
         b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 20_000,
         b"POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     ],
-    ids=["nonsense", "no host", "two lengths", "huge", "length and chunks"],
+    ids=["nonsense", "no host", "two lengths", "http 2", "huge", "length and chunks"],
 )
-def test_what_is_not_http_is_refused_in_the_one_form_of_errors(server: Running, request_: bytes) -> None:
+def test_what_is_not_http_is_refused_in_the_one_form_of_errors(
+    server: Running, request_: bytes, log_lines: list[str]
+) -> None:
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
         connection.sendall(request_)
         answer = read_all(connection)
     assert answer.startswith(b"HTTP/1.1 400 ") and problem_of(answer).code == "bad-request"
+    until(lambda: any(f'"request_id": "{problem_of(answer).request_id}"' in line for line in log_lines))
+
+
+def test_a_client_that_offers_http_2_gets_its_answer_without_a_warning(
+    server: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    offer = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAMAAABkAAQAAP__"}
+    assert server.client.get("/livez", headers=offer).status_code == 200
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 @pytest.mark.parametrize("path", ["/login", "/github/webhook", "/v1/classify", "/nothing"])
@@ -217,12 +231,12 @@ def test_a_body_in_tiny_chunks_is_refused_before_most_of_it_is_parsed(
     events = []
     parse = h11.Connection.next_event
     monkeypatch.setattr(h11.Connection, "next_event", lambda self: events.append(parse(self)) or events[-1])
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
     with half_sent(server.port, 1, head + b"1\r\na\r\n" * 20_000) as [connection]:
         answer = read_all(connection)
     assert len(events) < 400
     if answer:  # else it was lost, since the body was still being sent
-        assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 401 ")) and problem_of(answer).code
+        assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 401 ")) and problem_of(answer).request_id == "mine"
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 

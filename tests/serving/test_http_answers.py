@@ -219,7 +219,7 @@ def test_the_document_is_valid_and_declares_every_route_and_error(server: Runnin
     for path, methods in document["paths"].items():
         for operation in methods.values():
             wanted = (
-                {"200", "408", "413", "500", "503"}
+                {"200", "400", "408", "413", "500", "503"}
                 | ({"401"} if path.startswith("/v1/") else set())
                 | ({"415", "422"} if "requestBody" in operation else set())
             )

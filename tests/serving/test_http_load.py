@@ -73,10 +73,13 @@ def test_a_request_too_many_is_refused_before_it_is_read(gated: GatedModel, log_
                 assert answer.startswith(b"HTTP/1.1 503 Service Unavailable") and b"retry-after: 1" in answer.lower()
                 assert b'"code":"too-many-requests-at-once"' in answer
                 time.sleep(0.2)
+            line.sendall(head % len(body) + b"X-Request-ID: mine-1\r\n\r\n" + body)
+            answer = read_answer(line)
+            assert b"x-request-id: mine-1\r\n" in answer and answer.endswith(b'"request_id":"mine-1"}')
             line.sendall(head % len(body) + b"Connection: close\r\n\r\n" + body)  # takes the way of all others
             assert b'"code":"too-many-requests-at-once"' in read_answer(line)
         metrics = server.client.get("/metrics").text
-        assert 'distriage_http_requests_total{method="POST",route="/v1/classify",status="503"} 5.0' in metrics
+        assert 'distriage_http_requests_total{method="POST",route="/v1/classify",status="503"} 6.0' in metrics
         assert sum('"event": "requests_refused"' in text for text in log_lines) == 1
         gated.open()
         assert first.result().status_code == 200

@@ -7,6 +7,7 @@ uvicorn bounds none of them; its `limit_concurrency` counts a connection only af
 from __future__ import annotations
 
 import asyncio
+import logging
 import resource
 import uuid
 from collections.abc import Callable
@@ -16,8 +17,10 @@ from typing import Any, Final
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from distriage_serving.logs import log
 from distriage_serving.settings import Settings
 from distriage_serving.web.arrivals import peer_of
+from distriage_serving.web.context import request_id_of
 from distriage_serving.web.door import Door, as_bytes
 from distriage_serving.web.problem import ProblemError
 
@@ -61,11 +64,11 @@ class Waiting:
 
 
 class Parser(h11.Connection):
-    """h11's parser, which refuses a body in very small chunks: in chunks of 1 byte, a megabyte on the wire would keep
-    the whole server busy for a second.
+    """h11's parser, which refuses the beginning of HTTP/2, and a body in very small chunks: in chunks of 1 byte, a
+    megabyte on the wire would keep the whole server busy for a second.
 
     Attributes:
-        refused: Why a body was refused, for its sender; or empty.
+        refused: Why a request was refused, for its sender; or empty.
     """
 
     def __init__(self) -> None:
@@ -77,17 +80,24 @@ class Parser(h11.Connection):
         """As h11's.
 
         Raises:
-            h11.RemoteProtocolError: not HTTP, or chunks that are too small.
+            h11.RemoteProtocolError: not HTTP/1.1 or 1.0, or chunks that are too small.
         """
         event = super().next_event()
         if isinstance(event, h11.Request):
             self._left = FREE_CHUNKS * CHUNK_BYTES
+            if event.http_version not in {b"1.1", b"1.0"}:
+                raise self._refuse("expected HTTP/1.1")
         elif isinstance(event, h11.Data):
             self._left += len(event.data) - CHUNK_BYTES * event.chunk_start
             if self._left < 0:
-                self.refused = f"the body's chunks are too small; send Content-Length, or {CHUNK_BYTES} bytes a chunk"
-                raise h11.RemoteProtocolError(self.refused)
+                raise self._refuse(
+                    f"the body's chunks are too small; send Content-Length, or {CHUNK_BYTES} bytes a chunk"
+                )
         return event
+
+    def _refuse(self, why: str) -> h11.RemoteProtocolError:
+        self.refused = why
+        return h11.RemoteProtocolError(why)
 
 
 class Connection(H11Protocol):
@@ -146,9 +156,14 @@ class Connection(H11Protocol):
         if self.cycle.response_complete and not self.transport.is_closing():  # else the next one came with it
             self._wait()
 
+    def _should_upgrade(self) -> bool:
+        """Never; uvicorn would warn of each offer, as HTTP/2 clients make them, and advise a package."""
+        return False
+
     def send_400_response(self, msg: str) -> None:
-        """Refuse anything but HTTP, too large a head, or too small chunks."""
-        self._refuse(ProblemError(400, "bad-request", self.conn.refused or msg))
+        """Refuse anything but HTTP/1, too large a head, or too small chunks."""
+        problem = ProblemError(400, "bad-request", self.conn.refused or msg)
+        log(logging.INFO, "request_refused", request_id=self._refuse(problem), reason=problem.detail)
 
     def _wait(self) -> None:
         self._stop_waiting()
@@ -165,13 +180,17 @@ class Connection(H11Protocol):
         detail = f"the request's head did not arrive within {self._waiting.timeout_s:g} s"
         self._refuse(ProblemError(408, "head-timeout", detail))
 
-    def _refuse(self, problem: ProblemError) -> None:
+    def _refuse(self, problem: ProblemError) -> str:
+        """Answer with a problem, if there can be an answer, and end the connection; returns the request's id."""
         self._stop_waiting()
-        if self.cycle is not None:
+        request_id = uuid.uuid4().hex
+        if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True  # a request whose body broke off here must not answer as well
+            request_id = request_id_of(self.cycle.scope)  # type: ignore[arg-type]  # a dictionary, too
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-            self.transport.write(as_bytes(problem, b"close", uuid.uuid4().hex))
+            self.transport.write(as_bytes(problem, b"close", request_id))
         self.transport.close()
+        return request_id
 
 
 def protocol(settings: Settings, door: Door) -> Made:

@@ -18,13 +18,16 @@ from distriage_serving.web.problem import ProblemError
 
 UNMATCHED: Final = "unmatched"
 CLIENT_CLOSED: Final = 499  # nginx's number for a client that did not wait; only in logs and metrics
-_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")  # safe in logs and headers
+REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")  # safe in logs and headers
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 _QUIET: Final = frozenset({"/livez", "/readyz", "/metrics"})  # asked every few seconds by machines
 
 
 def request_id_of(scope: Scope) -> str:
-    """The id of the request under way."""
+    """The id of a request: its sender's, or one made when it is first asked for."""
+    if "distriage.request_id" not in scope:
+        given = Headers(scope=scope).get("x-request-id", "")
+        scope["distriage.request_id"] = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
     return str(scope["distriage.request_id"])
 
 
@@ -40,12 +43,10 @@ class RequestContext:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        request_id = request_id_of(scope)
         method = str(scope["method"])
         if method == "HEAD":  # as GET; uvicorn leaves the body out of the answer
             scope = {**scope, "method": "GET"}
-        given = Headers(scope=scope).get("x-request-id", "")
-        request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
-        scope["distriage.request_id"] = request_id
         scope["distriage.log"] = {}
         started_s = time.perf_counter()
         status = CLIENT_CLOSED

@@ -17,12 +17,14 @@ from typing import Final
 
 from distriage_serving.logs import log
 from distriage_serving.metrics import Metrics
+from distriage_serving.web.context import REQUEST_ID
 from distriage_serving.web.problem import TITLES, ProblemError, unavailable
 
 API: Final = "api"
 CLASSIFY: Final = "/v1/classify"
 LOG_EVERY_S: Final = 1.0
 _ID: Final = "0" * 32  # in place of a request's
+_GIVEN_ID: Final = re.compile(rb"\r\nx-request-id: ?(%s)\r\n" % REQUEST_ID.pattern.encode(), re.I)
 _BEGINS: Final = f"POST {CLASSIFY} HTTP/1.1\r\n".encode()
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: ?(\d{1,9})(?=\r\n)", re.I)
 _UNUSUAL: Final = re.compile(rb"\r\n(?:transfer-encoding|connection: ?close|expect)", re.I)
@@ -73,7 +75,10 @@ class Door:
         if self._working[API] < self._most or not _is_whole(data):
             return None
         began_s = time.perf_counter()
-        answer = self._answer.replace(_ID.encode(), uuid.uuid4().hex.encode())
+        if given := _GIVEN_ID.search(data, 0, data.index(b"\r\n\r\n") + 2):
+            answer = as_bytes(self._problem(), b"keep-alive", given[1].decode())
+        else:
+            answer = self._answer.replace(_ID.encode(), uuid.uuid4().hex.encode())
         self._refused += 1
         self._metrics.answered("POST", CLASSIFY, 503, time.perf_counter() - began_s)
         if began_s - self._logged_s >= LOG_EVERY_S:

@@ -17,10 +17,12 @@ from distriage_serving.web.routes.classify import REQUEST
 DESCRIPTION: Final = """What kind of distributed-training failure is this issue about, and what fixes such failures?
 
 Every error is an `application/problem+json` document (RFC 9457). Each answer carries `X-Request-Id`: yours, if it is 1
-to 64 letters, digits, `.`, `_` or `-`.
+to 64 letters, digits, `.`, `_` or `-`, and the request's head can be read.
 """
 _REF: Final = "#/components/schemas/{model}"
 _WHEN: Final[Mapping[int, str]] = {
+    400: "Not HTTP/1.1, or a head that is too large or cannot be read, or a long body in chunks of less than 64 bytes: "
+    "send `Content-Length`, or larger chunks.",
     401: "No known API key; only where the server asks for one.",
     408: "The body did not arrive in time.",
     413: "The body is larger than the server allows.",
@@ -30,7 +32,7 @@ _WHEN: Final[Mapping[int, str]] = {
     503: "Not now: the model is being loaded, the queue is full, too many requests came at once, or time ran out. "
     "See the header Retry-After.",
 }
-_EVERYWHERE: Final = (408, 413, 500, 503)
+_EVERYWHERE: Final = (400, 408, 413, 500, 503)
 
 
 def build_openapi(routes: Sequence[BaseRoute], settings: Settings) -> dict[str, Any]:
