@@ -10,6 +10,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from markupsafe import escape
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -25,7 +26,7 @@ from distriage_serving.queue.routes import add_queue
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 from distriage_serving.web.context import RequestContext, request_id_of
-from distriage_serving.web.docs import SECURITY_POLICY, docs_page
+from distriage_serving.web.docs import SECURITY_POLICY, SERVER, docs_page
 from distriage_serving.web.door import Door
 from distriage_serving.web.engine import Engine
 from distriage_serving.web.guard import PROTECTED, WEBHOOK, Guard
@@ -127,8 +128,10 @@ def create_app(
         return JSONResponse(await asyncio.to_thread(document))
 
     @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
-        return HTMLResponse(await asyncio.to_thread(page), headers={"Content-Security-Policy": SECURITY_POLICY})
+    async def docs(request: Request) -> Response:
+        here = str(escape(str(request.base_url).rstrip("/")))
+        text = (await asyncio.to_thread(page)).replace(SERVER, here)
+        return HTMLResponse(text, headers={"Content-Security-Policy": SECURITY_POLICY})
 
     return app
 

@@ -158,6 +158,8 @@ def test_the_docs_need_nothing_from_outside(server: Running) -> None:
     assert not re.search(r"<script|(?:src|href)=.https?:", page.text)
     assert all(path in page.text for path in ROUTES if path not in {"/docs", "/openapi.json"})
     visible = re.sub(r"<(details|pre).*?</\1>", "", page.text, flags=re.S)  # the schemas are folded
+    assert f"<pre>curl http://127.0.0.1:{server.port}/livez</pre>" in page.text and "Bearer" not in page.text
+    assert '"<b>' not in server.client.get("/docs", headers={"Host": 'x"<b>'}).text
     assert "`" not in visible and "<code>X-Request-Id</code>" in visible and len(visible) < 15_000 < len(page.text)
 
 
@@ -186,6 +188,8 @@ def test_keys(keyword_bundle: Path) -> None:
             if any("security" in operation for operation in methods.values())
         } == {path for path in ROUTES if path.startswith("/v1/")}
         validate(document)
+        page = server.client.get("/docs").text
+        assert page.count("Authorization: Bearer $KEY") == 3 and "need a key" in page
 
 
 def test_request_ids_are_taken_over_if_sane(server: Running) -> None:

@@ -26,6 +26,7 @@ _STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).
 SECURITY_POLICY: Final = (
     f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+SERVER: Final = "http://server"  # in the page, in place of the address that it was asked for at
 _EXAMPLE: Final = '{"title": "NCCL timeout in all_reduce", "body": "Training hangs after 1200 steps on 2 nodes."}'
 
 
@@ -40,6 +41,7 @@ def docs_page(document: dict[str, Any]) -> str:
         info=document["info"],
         style=Markup(_STYLE),
         code=_code,
+        has_keys="securitySchemes" in document["components"],
         operations=[
             _operation(document, path, method, operation)
             for path, methods in document["paths"].items()
@@ -65,7 +67,9 @@ def _operation(document: dict[str, Any], path: str, method: str, operation: dict
     for status, answer in operation["responses"].items():
         full = document["components"]["responses"][answer["$ref"].rpartition("/")[2]] if "$ref" in answer else answer
         answers.append((status, full["description"], ", ".join(full.get("content", {}))))
-    call = f"curl http://127.0.0.1:8000{path}"
+    call = f"curl {SERVER}{path}"
+    if "security" in operation:
+        call += ' -H "Authorization: Bearer $KEY"'
     if "requestBody" in operation:
         call += f" -H 'Content-Type: application/json' -d '{_EXAMPLE}'"
     return {
