@@ -29,7 +29,7 @@ from support.bot import BODY, CONFIG, HANG, ISSUE, OOM, TITLE, Bot, bot, github,
 from support.command_line import Command, Finished
 from support.databases import new_sqlite
 from support.execution import WANTED, planned
-from support.faults import Trouble
+from support.faults import Fault, Trouble
 from support.github import PERSON, GitHub
 from support.queue_server import Queue, csrf, log_in, queue, visitor
 
@@ -357,13 +357,17 @@ def test_no_comment_is_written_where_no_label_was_set_that_it_could_name(double:
     assert execute(planned(client, NAMED), client).changes == () and double.comments(ISSUE) == []
 
 
-def test_a_token_that_may_not_create_labels_names_only_the_one_that_was_there(double: GitHub, client: Client) -> None:
+@pytest.mark.parametrize("fault", [faults.integration(), faults.status(404)])
+def test_a_token_that_may_not_create_labels_names_only_the_one_that_was_there(
+    double: GitHub, client: Client, fault: Fault
+) -> None:
     double.define("owner/repo", WANTED[1])
-    double.troubles.append(Trouble("POST /repos/owner/repo/labels", faults.status(404)))
+    double.troubles.append(Trouble("POST /repos/owner/repo/labels", fault))
     done = execute(planned(client, NAMED), client)
     assert done.labels_added == [WANTED[1]] and f"`{WANTED[1]}`" in double.comments(ISSUE)[0]
     assert WANTED[0] not in double.comments(ISSUE)[0]
-    assert f"the label {WANTED[0]!r} could not be created: the token may not create labels" in done.warnings[0]
+    (warning,) = done.warnings
+    assert f"{WANTED[0]!r} could not be created: the token lacks the permission `issues: write`, or " in warning
 
 
 def test_of_two_labels_the_one_that_fits_is_added_and_no_other_is_created(double: GitHub, client: Client) -> None:

@@ -75,7 +75,8 @@ def _create_label(client: Client, base: str, definition: LabelDefinition, done: 
     except RefusedError as error:
         if not error.already_exists:  # else somebody was faster, or an earlier attempt of ours lost its answer
             what = f"the label {definition.name!r} could not be created"
-            done.warnings.append(_explain(error, what, "the token may not create labels, as with the role triage"))
+            may_not = "the token lacks the permission `issues: write`, or has only the role triage"
+            done.warnings.append(_explain(error, what, may_not))
         return error.already_exists
     done.labels_created.append(definition.name)
     if isinstance(created, dict) and isinstance(created.get("id"), int):
