@@ -34,11 +34,15 @@ def test_a_second_reader_completes_the_verdict(
     assert "**Second reader**: `m: read symptom, fix`" in summary(runner)
 
 
-def test_a_second_reader_that_fails_leaves_the_first_verdict(double: GitHub, runner: Path, act: Act) -> None:
+@pytest.mark.parametrize(("strict", "kind", "code"), [("", "warning", 0), ("true", "error", 2)])
+def test_a_second_reader_that_fails_leaves_the_first_verdict(
+    double: GitHub, runner: Path, act: Act, capsys: pytest.CaptureFixture[str], strict: str, kind: str, code: int
+) -> None:
     double.open("owner/repo#1", "Strange", DOUBTFUL)
     with endpoint() as reader:
         reader.answer = lambda _: (500, b"zebra")
-        assert act(second_reader=reader.url, reader_model="m") == 0
+        assert act(strict, second_reader=reader.url, reader_model="m") == code
+    assert f"::{kind} title=Distriage::the second reader refused (HTTP 500)" in capsys.readouterr().out
     assert "the second reader refused (HTTP 500)" in summary(runner) and "zebra" not in summary(runner)
     assert json.loads(outputs(runner)["prediction"])["axes"]["symptom"]["read_by"] == "model"
 

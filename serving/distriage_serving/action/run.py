@@ -214,13 +214,15 @@ def _extra(read: Callable[[], _Extra], warnings: list[str]) -> _Extra | None:
 def _look(
     classifier: Classifier, issue: ReadIssue, config: RepositoryConfig, inputs: Inputs, warnings: list[str]
 ) -> Look:
-    """Look with both readers if a second one is set; if that one fails, the first verdict with a note."""
+    """Look with both readers if a second one is set; if that one fails, the first verdict, and a warning."""
     bundle = classifier.bundle
     reader = _extra(lambda: _reader(inputs, bundle.manifest.name), warnings) if inputs.second_reader else None
     first = look(classifier, issue.report, config, issue.created_at, () if reader is None else reader.axes)
     if reader is None or first.question is None:
         return first
     both = reader.put(first.verdict, first.question, bundle.taxonomy, partial(required, config))
+    if both.second_reading is not None and both.second_reading.note is not None:
+        warnings.append(both.second_reading.note)
     return replace(first, verdict=both)
 
 
