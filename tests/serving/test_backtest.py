@@ -300,7 +300,32 @@ def test_the_mapping_follows_the_configuration(keyword_classifier: Classifier) -
         make_mapping(config, ["x=symptom"], taxonomy)
 
 
-def test_without_a_configuration_the_draft_is_used(
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("", "so any other that the model gives counts as wrong"),
+        ("only-listed: true", "so the model can hardly be wrong about it"),
+    ],
+)
+def test_the_page_says_what_precision_is_worth_where_people_gave_one_label(
+    run: Backtest, tmp_path: Path, config: str, said: str
+) -> None:
+    (tmp_path / "c.yml").write_text(f"{config}\naxes: {{symptom: true}}\n", encoding="utf-8")
+    run("--map", "deadlock=symptom:hang")
+    text = Page((tmp_path / "backtest.html").read_text(encoding="utf-8")).text
+    assert said in text and "No threshold is proposed: people gave only one label." in text
+
+
+def test_without_a_configuration_only_what_is_mapped_counts(
+    command: Command, keyword_bundle: Path, tmp_path: Path, double: GitHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    del double
+    done = command("backtest", REPOSITORY, "--model", keyword_bundle, "--map", "bug=kind:bug")
+    assert re.findall("^[a-z]+: labels . of 6", done.out, re.M) == ["kind: labels 5 of 6"]
+
+
+def test_without_either_the_draft_is_used(
     command: Command, keyword_bundle: Path, tmp_path: Path, double: GitHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -70,8 +70,8 @@ def test_the_lowest_threshold_that_was_surely_right_is_proposed() -> None:
     found = proposed_threshold(measure("symptom", [*wrong, *right]))
     assert found is not None
     assert (found[0], found[1].right.hits, found[1].right.n) == (0.7, 25, 25)
-    assert proposed_threshold(measure("symptom", right[:19])) is None  # too few
-    assert proposed_threshold(measure("symptom", wrong)) is None
+    assert proposed_threshold(measure("symptom", [*wrong, *right[:10]])) is None  # too few
+    assert proposed_threshold(measure("symptom", right)) is None  # no other label was judged
 
 
 def test_an_axis_without_any_issue() -> None:

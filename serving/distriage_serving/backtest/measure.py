@@ -150,7 +150,11 @@ WANTED = 0.8  # the lower end of the precision's interval must reach this
 
 
 def proposed_threshold(result: AxisResult) -> tuple[float, Tally] | None:
-    """The lowest threshold at which an axis was surely right often enough here, with its tally, if any."""
+    """The lowest threshold at which an axis was surely right often enough here, with its tally, if any; none where
+    people gave a single label, since that measures no choice between labels.
+    """
+    if len(result.mapped) < 2:
+        return None
     for threshold, tally in zip(THRESHOLDS[1:], result.at[1:], strict=True):
         if tally.right.n >= MIN_JUDGED and tally.right.interval[0] >= WANTED:
             return threshold, tally

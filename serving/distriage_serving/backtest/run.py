@@ -21,7 +21,7 @@ from distriage_serving.backtest.page import Backtest, render_page
 from distriage_serving.backtest.replay import replay
 from distriage_serving.configuration.draft import TheirLabel, draft
 from distriage_serving.configuration.file import load_config, parse_config
-from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
+from distriage_serving.configuration.model import CONFIG_PATH, AxisConfig, RepositoryConfig
 from distriage_serving.configuration.names import resolve
 from distriage_serving.github.files import find_config
 from distriage_serving.github.labels import read_labels
@@ -91,12 +91,17 @@ def backtest(
 def _config(
     client: Client, repository: str, options: BacktestOptions, taxonomy: Taxonomy, console: Console
 ) -> RepositoryConfig:
-    """The named configuration, else the repository's; without any, and without `--map`, the draft of `config init`."""
+    """The named configuration, else the repository's; without any, what `--map` names, else the draft of
+    `config init`.
+    """
     if options.config is not None:
         return load_config(options.config, taxonomy)
     found = find_config(client, repository, CONFIG_PATH, taxonomy)
-    if found.places or options.extra:
+    if found.places:
         return found.config
+    if options.extra:
+        mapped = {axis: AxisConfig() for axis, _ in named(options.extra)}
+        return found.config.model_copy(update={"only_listed": True, "axes": mapped})
     theirs = [TheirLabel(*label) for label in read_labels(client, repository)[0].items()]
     console.print(
         f"{repository} has no {CONFIG_PATH}: using the draft of `distriage config init {repository}`",
