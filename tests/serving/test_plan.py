@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from distriage.answer.verdict import Verdict
+from distriage.base.types import Silence
 from distriage_serving.planning.ignored import matches
 from distriage_serving.planning.summary import summary_of
 
@@ -182,6 +183,11 @@ def test_needs_triage_where_no_axis_is_sure() -> None:
     assert plan(
         make_verdict(kind="abstain", stage="not-applicable", symptom="not-applicable"), "needs-triage: look"
     ).labels == ("look",)
+    foreign = unsure.model_copy(update={"in_domain": False})
+    assert plan(foreign, "needs-triage: look").labels == ()
+    thin = foreign.axes["symptom"].model_copy(update={"silence": Silence.THIN})
+    thin_one = foreign.model_copy(update={"axes": {**foreign.axes, "symptom": thin}})
+    assert plan(thin_one, "needs-triage: look").labels == ("look",)
 
 
 def test_needs_triage_goes_when_the_need_is_over_and_distriage_had_set_it() -> None:

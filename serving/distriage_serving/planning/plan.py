@@ -127,8 +127,8 @@ class _Planner:
         self._take_off_disabled()
         kind = self.verdict.axes.get("kind")
         unsure = unsure or (kind is not None and kind.outcome != "apply")
-        needed = unsure and not has_label and not self.state.decided and self.verdict.in_domain
-        self._plan_needs_triage(needed=needed)
+        ours = self.verdict.in_domain or self.verdict.is_thin  # all of another field are unsure
+        self._plan_needs_triage(needed=unsure and not has_label and not self.state.decided and ours)
 
     def _take_off_disabled(self) -> None:
         """Take off what we set while an axis was switched on, where a person calls it wrong."""
