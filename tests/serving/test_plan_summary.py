@@ -77,6 +77,9 @@ def test_the_summary_says_what_is_done_and_what_was_found() -> None:
     ):
         assert part in text
     assert markdown.duplicates(found[1:]).endswith("`")  # nothing is known of its state
+    comment = PlannedComment("<!-- marker -->\nThanks!\n\n- Which nccl?", "d", None)
+    dry = summary(Plan(state().issue, comment=comment, dry_run=True))
+    assert "**Comment**: would be written\n\n> <!-- marker -->\n> Thanks!\n> \n> - Which nccl?\n" in dry
     nothing = summary(Plan(state().issue))
     assert "**Labels**: none to add\n" in nothing
     assert not any(word in nothing for word in ("take off", "Comment", "Likely", "Environment", "Missing"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import indent
 
 from distriage.answer.verdict import AxisVerdict, Differential, Verdict
 from distriage.model.taxonomy import Axis, Taxonomy
@@ -62,7 +63,8 @@ def summary_of(
         parts.append(f"**Suggestions** {would}\n\n{_suggestions(plan)}")
     if plan.comment is not None:
         what = "edited" if plan.comment.replaces is not None else "written"
-        parts.append(f"**Comment**: {'would be ' if plan.dry_run else ''}{what}")
+        shown = "\n\n" + indent(plan.comment.body, "> ", lambda _: True) if plan.dry_run else ""
+        parts.append(f"**Comment**: {'would be ' if plan.dry_run else ''}{what}{shown}")
     if plan.left_out:
         parts.append("**Left out**\n\n" + "\n".join(f"- {code(item.what)}: {item.why}" for item in plan.left_out))
     if verdict.duplicates:
