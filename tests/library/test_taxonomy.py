@@ -52,6 +52,7 @@ def test_only_bugs_have_stage_symptom_cause_and_fix() -> None:
 
 def test_an_axis_applies_unless_the_axis_that_it_requires_has_another_label() -> None:
     kind, symptom = (default_taxonomy().axis(axis) for axis in ("kind", "symptom"))
+    assert symptom.unmet({"kind": "question"}, ["kind"]) == "kind is probably question"
     assert symptom.unmet({"kind": "question"}) == "kind is question" and symptom.unmet({"kind": None}) is not None
     assert symptom.unmet({"kind": "bug"}) is symptom.unmet({}) is kind.unmet({"kind": "question"}) is None
 

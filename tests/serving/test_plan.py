@@ -286,7 +286,7 @@ def test_what_is_outside_the_domain_gets_its_kind_and_nothing_else() -> None:
     )
     made = plan(outside, text + "axes: {kind: true}\n")
     assert made.labels == ("kind: bug",) and made.comment is None
-    assert "This does not read like a report about distributed deep learning; no labels." in summary_of(
+    assert "This does not read like a report about distributed deep learning; no labels but its kind." in summary_of(
         made, outside, state(), TAXONOMY
     )
     unsure = outside.model_copy(update={"axes": {**outside.axes, "kind": axis_verdict("kind", outcome="abstain")}})

@@ -23,8 +23,8 @@ FLOOR: Mapping[Mode, float] = {Mode.BALANCED: 0.5, Mode.PRECISE: 0.7}
 SUGGESTION_PRECISION = "0.50"
 SUGGESTED_FROM = 0.5  # if a probability is configured
 WHY_SILENT: Mapping[Silence, str] = {
-    Silence.FOREIGN: "this does not read like a report about distributed deep learning; no labels",
-    Silence.PERHAPS_FOREIGN: "this may not be about distributed deep learning; precise gives no labels",
+    Silence.FOREIGN: "this does not read like a report about distributed deep learning; no labels but its kind",
+    Silence.PERHAPS_FOREIGN: "this may not be about distributed deep learning; precise gives no labels but its kind",
     Silence.THIN: "the report says too little for anybody to know; ask for what is missing",
     Silence.NO_FAILURE: "the report tells of no failure: a chore, a notice about security, or a picture alone",
 }
@@ -53,7 +53,7 @@ def decide(
     Returns:
         Axis id -> decision, in the taxonomy's order.
     """
-    decisions = {}
+    decisions: dict[str, Decision] = {}
     likeliest = {axis_id: scores.ranked()[0][0] for axis_id, scores in prediction.scores.items()}
     too_thin = detail < Detail.ENOUGH and all(axis.unmet(likeliest) is None for axis in taxonomy.axes.values())
     for axis in taxonomy.axes.values():
@@ -64,8 +64,9 @@ def decide(
             silence = Silence.THIN  # too little to tell its field, too
         if no_failure and axis.requires is not None:
             silence = Silence.NO_FAILURE
+        unmet = axis.unmet(likeliest, unsure_of(decisions))
         decisions[axis.id] = _decide_axis(
-            axis, prediction.scores[axis.id], calibration[axis.id], own_mode, axis.unmet(likeliest), silence
+            axis, prediction.scores[axis.id], calibration[axis.id], own_mode, unmet, silence
         )
     return decisions
 
@@ -183,6 +184,11 @@ class _Decided(Protocol):
 def given_labels(axes: Mapping[str, _Decided]) -> dict[str, str]:
     """Axis -> its label, if given."""
     return {axis: said.label for axis, said in axes.items() if said.outcome is Outcome.APPLY}
+
+
+def unsure_of(axes: Mapping[str, _Decided]) -> frozenset[str]:
+    """The axes whose label is not given."""
+    return frozenset(axes) - given_labels(axes).keys()
 
 
 def likely_labels(axes: Mapping[str, _Decided]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
@@ -62,17 +62,19 @@ class Axis(DataModel):
         """Ids of the labels in use, in the order of the model's outputs."""
         return tuple(label.id for label in self.labels if label.retired is None)
 
-    def unmet(self, labels: Mapping[str, str | None]) -> str | None:
+    def unmet(self, labels: Mapping[str, str | None], unsure: Collection[str] = ()) -> str | None:
         """The unmet condition, such as `kind is question`; None if the axis applies.
 
         Args:
             labels: Axis -> label; absent axes rule nothing out.
+            unsure: Axes whose label is only the likeliest.
         """
         if self.requires is None:
             return None
         other, wanted = self.requires
         given = labels.get(other, wanted)
-        return None if given == wanted else f"{other} is {given}"
+        is_ = "is probably" if other in unsure else "is"
+        return None if given == wanted else f"{other} {is_} {given}"
 
     def shown(self, label: str) -> str:
         """A label's id as people read it: on an axis of `true` and `false` it is `yes` or `no`."""

@@ -19,6 +19,7 @@ from distriage.answer.policy import (
     family_scores,
     measured_precision,
     outcome_of,
+    unsure_of,
 )
 from distriage.answer.verdict import (
     AxisVerdict,
@@ -110,7 +111,7 @@ def _silent(said: AxisVerdict, silence: Silence) -> AxisVerdict:
 
 def _where_it_applies(said: AxisVerdict, axes: Mapping[str, AxisVerdict], axis: Axis) -> AxisVerdict:
     """An axis, given both readers' decision on its required axis."""
-    reason = axis.unmet({name: one.label for name, one in axes.items()})
+    reason = axis.unmet({name: one.label for name, one in axes.items()}, unsure_of(axes))
     if reason is not None:
         return said.model_copy(
             update={
