@@ -77,6 +77,14 @@ def test_what_says_too_little_is_told_so_and_asked_whatever_its_field(gated: Cla
     assert question.missing == [] and question.why_silent.startswith("This does not read like")
 
 
+def test_what_is_in_an_unlearned_script_gets_no_kind_and_no_field(gated: Classifier) -> None:
+    verdict = verdict_of(
+        gated, IssueReport("Пирог", "Печём пирог из кислых яблок, масла и муки (apple): всё подгорает, почему же?")
+    )
+    assert {(said.outcome, said.silence) for said in verdict.axes.values()} == {("abstain", "script")}
+    assert verdict.why_silent.startswith("Much of the report is in a script")
+
+
 def test_a_question_from_outside_has_no_symptom_for_being_a_question(gated: Classifier) -> None:
     verdict = verdict_of(gated, IssueReport("how", "how do I bake an apple"))
     assert not verdict.in_domain

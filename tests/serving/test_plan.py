@@ -185,9 +185,10 @@ def test_needs_triage_where_no_axis_is_sure() -> None:
     ).labels == ("look",)
     foreign = unsure.model_copy(update={"in_domain": False})
     assert plan(foreign, "needs-triage: look").labels == ()
-    thin = foreign.axes["symptom"].model_copy(update={"silence": Silence.THIN})
-    thin_one = foreign.model_copy(update={"axes": {**foreign.axes, "symptom": thin}})
-    assert plan(thin_one, "needs-triage: look").labels == ("look",)
+    for silence in (Silence.THIN, Silence.SCRIPT):
+        silent = foreign.axes["symptom"].model_copy(update={"silence": silence})
+        unread = foreign.model_copy(update={"axes": {**foreign.axes, "symptom": silent}})
+        assert plan(unread, "needs-triage: look").labels == ("look",)
 
 
 def test_needs_triage_goes_when_the_need_is_over_and_distriage_had_set_it() -> None:

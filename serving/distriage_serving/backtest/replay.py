@@ -87,7 +87,16 @@ def replay(
 def _decided(classifier: Classifier, report: ReadReport) -> Mapping[Mode, Mapping[str, Decision]]:
     bundle, prediction = classifier.bundle, classifier.predict(report)
     return {
-        mode: decide(prediction, bundle.manifest.axes, bundle.taxonomy, mode, detail=report.detail) for mode in Mode
+        mode: decide(
+            prediction,
+            bundle.manifest.axes,
+            bundle.taxonomy,
+            mode,
+            detail=report.detail,
+            no_failure=report.tells_no_failure,
+            unlearned_script=report.is_in_unlearned_script,
+        )
+        for mode in Mode
     }
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from distriage.answer.verdict import Verdict
+from distriage.base.types import Silence
 from distriage_serving.configuration.model import PLACEHOLDER, render_template
 from distriage_serving.configuration.names import AxisNames, Names
 from distriage_serving.planning import markdown
@@ -26,7 +27,7 @@ def plan_comment(verdict: Verdict, state: IssueState, names: Names, plan: Plan) 
     Returns:
         None if there is nothing to say.
     """
-    text = _text(verdict, state, names, plan) if verdict.in_domain or verdict.is_thin else ""
+    text = _text(verdict, state, names, plan) if verdict.silence is not Silence.FOREIGN else ""
     own, config = state.own_comment, names.config
     if not text and own is not None:
         if config.comment is not None or (config.name_duplicates and verdict.duplicates is not None):

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Final
 
 from distriage.answer.verdict import AxisVerdict, Verdict
+from distriage.base.types import Silence
 from distriage_serving.configuration.names import AxisNames, Names, RepositoryLabel
 from distriage_serving.planning import markdown
 from distriage_serving.planning.comment import plan_comment
@@ -127,8 +128,8 @@ class _Planner:
         self._take_off_disabled()
         kind = self.verdict.axes.get("kind")
         unsure = unsure or (kind is not None and kind.outcome != "apply")
-        ours = self.verdict.in_domain or self.verdict.is_thin  # all of another field are unsure
-        self._plan_needs_triage(needed=unsure and not has_label and not self.state.decided and ours)
+        needed = unsure and not has_label and not self.state.decided
+        self._plan_needs_triage(needed=needed and self.verdict.silence is not Silence.FOREIGN)
 
     def _take_off_disabled(self) -> None:
         """Take off what we set while an axis was switched on, where a person calls it wrong."""

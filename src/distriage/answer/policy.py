@@ -3,7 +3,8 @@
 A label is applied only if its probability reaches the threshold at which labels were right as often as the mode asks
 for on held-out reports, and never below the mode's floor. Below, it becomes a suggestion or an abstention, and its
 family is named if the probability spreads over siblings. A report from outside the model's domain gets only its kind,
-and one that says next to nothing gets no cause and no fix, or not even what happens.
+one in a script that the model has not learned not even that, and one that says next to nothing gets no cause and no
+fix, or not even what happens.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ WHY_SILENT: Mapping[Silence, str] = {
     Silence.FOREIGN: "this does not read like a report about distributed deep learning; no labels but its kind",
     Silence.PERHAPS_FOREIGN: "this may not be about distributed deep learning; precise gives no labels but its kind",
     Silence.THIN: "the report says too little for anybody to know; ask for what is missing",
+    Silence.SCRIPT: "much of the report is in a script that the model has not learned; a person has to read it",
     Silence.NO_FAILURE: "the report tells of no failure: a chore, a notice about security, or a picture alone",
 }
 
@@ -39,6 +41,7 @@ def decide(
     *,
     detail: Detail = Detail.ENOUGH,
     no_failure: bool = False,
+    unlearned_script: bool = False,
 ) -> dict[str, Decision]:
     """Decide every axis.
 
@@ -49,6 +52,7 @@ def decide(
         detail: A report that says too little of what happens gets no cause and no fix, or nothing beyond its kind and
             scope.
         no_failure: Whether it is a chore, a notice or a picture: labels that say how something fails are not for it.
+        unlearned_script: Whether its words can tell neither its kind nor its field.
 
     Returns:
         Axis id -> decision, in the taxonomy's order.
@@ -62,6 +66,8 @@ def decide(
         unknown = axis.needs_detail or (detail is Detail.NOTHING and axis.requires is not None)
         if too_thin and (silence is Silence.FOREIGN or (silence is None and unknown)):
             silence = Silence.THIN  # too little to tell its field, too
+        if unlearned_script and (axis.id in taxonomy.roots or silence is Silence.FOREIGN):
+            silence = Silence.SCRIPT
         if no_failure and axis.requires is not None:
             silence = Silence.NO_FAILURE
         unmet = axis.unmet(likeliest, unsure_of(decisions))

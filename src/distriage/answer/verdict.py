@@ -255,11 +255,17 @@ class Verdict(_Model):
         return any(said.silence is Silence.THIN for said in self.axes.values())
 
     @property
-    def why_silent(self) -> str:
-        """Why a report, perhaps of another field, gets only its kind, in one sentence; else empty."""
+    def silence(self) -> Silence | None:
+        """Why a report, perhaps of another field, gets at most its kind; else None."""
         if self.in_domain:
-            return ""
-        return f"{WHY_SILENT[Silence.THIN if self.is_thin else Silence.FOREIGN].capitalize()}."
+            return None
+        found = {said.silence for said in self.axes.values()}
+        return next((one for one in (Silence.THIN, Silence.SCRIPT) if one in found), Silence.FOREIGN)
+
+    @property
+    def why_silent(self) -> str:
+        """The same in one sentence; else empty."""
+        return "" if self.silence is None else f"{WHY_SILENT[self.silence].capitalize()}."
 
 
 class FailedRecord(_Model):

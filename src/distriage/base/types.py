@@ -55,11 +55,12 @@ class Detail(IntEnum):
 
 
 class Silence(StrEnum):
-    """Why an axis gets no label despite its probability: foreign, perhaps foreign, too little said, no failure."""
+    """Why an axis gets no label though it is likely: foreign, perhaps foreign, thin, unlearned script, no failure."""
 
     FOREIGN = "foreign"
     PERHAPS_FOREIGN = "perhaps-foreign"
     THIN = "thin"
+    SCRIPT = "script"
     NO_FAILURE = "no-failure"
 
 
