@@ -246,6 +246,17 @@ def test_a_value_is_never_taken_for_a_placeholder(value: str) -> None:
     )
 
 
+def test_a_long_definition_is_cut_between_words() -> None:
+    names = resolve(parse(""), TAXONOMY).axes["stage"]
+    for label in TAXONOMY.axes["stage"].labels:
+        said = names.labels[label.id].description
+        assert 80 < len(said) <= 100 and label.definition.startswith(f"{said.removesuffix(' …')} ")
+    chinese = TAXONOMY.axes["stage"].labels[0].model_copy(update={"definition": "安" * 101})
+    axis = TAXONOMY.axes["stage"].model_copy(update={"labels": (chinese,)})
+    taxonomy = TAXONOMY.model_copy(update={"axes": {**TAXONOMY.axes, "stage": axis}})
+    assert len(resolve(parse(""), taxonomy).axes["stage"].labels[chinese.id].description) == 100
+
+
 def test_a_threshold_is_a_number_and_takes_the_place_of_a_mode() -> None:
     text = "axes:\n  symptom:\n    threshold: 0.8\n"
     text += (

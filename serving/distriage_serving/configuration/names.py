@@ -263,7 +263,10 @@ def _folded(labels: Mapping[str, RepositoryLabel], families: Mapping[str, Reposi
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_DESCRIPTION_CHARS else text[: MAX_DESCRIPTION_CHARS - 1].rstrip() + "…"
+    if len(text) <= MAX_DESCRIPTION_CHARS:
+        return text
+    whole_words = text[: MAX_DESCRIPTION_CHARS - 1].rpartition(" ")[0]
+    return f"{whole_words or text[: MAX_DESCRIPTION_CHARS - 2]} …"
 
 
 def _or(own: str | None, default: str) -> str:
