@@ -11,7 +11,7 @@ from distriage.reading.report import ReadReport
 from distriage.segments import Kind
 
 _FEW_LINES = 5  # of a listing that a person typed
-# A form's own text in a field, below its line, for the reporter to replace.
+# The text of vLLM's form in a field, below its line, for the reporter to replace: no other was judged.
 _PLACEHOLDER = "your output of `python collect_env.py` here"
 _FIELD_OF_IT = regex(rf"(?:the output of [^\n]{{0,40}}\n)?{re.escape(_PLACEHOLDER)}")
 _POINTS_ELSEWHERE = regex(r"(?<!\w)(?:@\w|#\d)")
