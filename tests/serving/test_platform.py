@@ -17,6 +17,7 @@ from distriage.base.errors import BrokenError, ConfigError, GitHubError, Refused
 from distriage.base.references import IssueReference
 from distriage.github.address import graphql_address
 from distriage.github.client import Client
+from distriage_serving.action.run import _FALSE, _TRUE
 from distriage_serving.configuration.draft import TheirLabel, best_match, draft
 from distriage_serving.configuration.file import load_config, parse_config
 from distriage_serving.configuration.problems import RepositoryConfigError
@@ -80,16 +81,18 @@ def test_the_action_saves_no_cache_since_its_runs_may_not() -> None:
     assert not any("cache" in step.get("uses", "") for step in steps)
 
 
-def install(tmp_path: Path, path: str, *, only_search: bool = False) -> str:
+def install(tmp_path: Path, path: str, *, only_search: bool = False, strict: str = "", code: int = 0) -> str:
     """What the Action's install step says where setup-python found nothing."""
     steps = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
     script: str = next(step for step in steps if step["name"] == "Install")["run"]
     if only_search:
         script = script.partition("environment=")[0] + 'echo "$found"'
     environment = {"PYTHON": "", "PATH": path, "RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(tmp_path / "out")}
+    environment["DISTRIAGE_STRICT"] = strict
     done = subprocess.run(
-        ["/bin/bash", "-e", "-c", script], env=environment, capture_output=True, text=True, check=True
+        ["/bin/bash", "-e", "-c", script], env=environment, capture_output=True, text=True, check=False
     )
+    assert done.returncode == code, done.stderr
     return done.stdout.strip()
 
 
@@ -99,6 +102,11 @@ def test_a_runner_that_setup_python_does_not_know_uses_the_python_that_it_has(tm
     (tmp_path / "python3.13").chmod(0o755)
     assert install(tmp_path, str(tmp_path), only_search=True) == "python3"
     assert "needs Python 3.11 or newer with venv; setup-python has none" in install(tmp_path, str(tmp_path / "empty"))
+
+
+@pytest.mark.parametrize("strict", [*_TRUE, "TRUE", "Yes", *_FALSE, "False"])
+def test_strict_means_the_same_where_nothing_could_be_installed(tmp_path: Path, strict: str) -> None:
+    install(tmp_path, str(tmp_path / "empty"), strict=strict, code=int(strict.lower() in _TRUE))
 
 
 # ---------------------------------------------------------------- GitHub Enterprise Server
