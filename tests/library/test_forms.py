@@ -108,6 +108,16 @@ def test_no_failure_to_read_forms_stops_a_look(github: GitHub, client: Client, f
     assert form_lines(client, "owner/repo") is None
 
 
+def test_who_fetches_past_issues_is_told_that_their_forms_are_not_to_be_read(
+    github: GitHub, client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    github.open("owner/repo#1", "Odd", "It hangs.")
+    github.troubles.append(Trouble("GET .*/ISSUE_TEMPLATE", faults.integration(), times=99))
+    assert read_history(client, "owner/repo", tmp_path / "h.jsonl", None, lambda _: None).forms is None
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("distriage: owner/repo: its issue forms cannot be read, which needs `contents: read`: ")
+
+
 @pytest.mark.parametrize(("fault", "is_asked_again"), [(faults.status(500), True), (faults.status(403), False)])
 def test_a_passing_failure_is_not_kept(
     github: GitHub, client: Client, fault: faults.Fault, is_asked_again: bool

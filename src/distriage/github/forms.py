@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -28,11 +28,14 @@ _NO_FORMS: Final = FormLines(frozenset(), frozenset())
 _kept: Final = Kept[tuple[str, str], FormLines](1000, KEPT_S)
 
 
-def form_lines(client: Client, repository: str) -> FormLines | None:
+def form_lines(client: Client, repository: str, warn: Callable[[str], None] = lambda _: None) -> FormLines | None:
     """The lines of a repository's forms, else of its owner's repository `.github`; None: neither has any.
 
     Kept for `KEPT_S` in this process, as is a refusal. Never raises where GitHub or a file fails: a report can be read
     without forms, or by the last known ones.
+
+    Args:
+        warn: Called with one line if they cannot be read.
     """
     key = (client.api, repository.casefold())
     lines = _kept.get(key)
@@ -41,6 +44,7 @@ def form_lines(client: Client, repository: str) -> FormLines | None:
             lines = _read(client, repository)
             _kept.put(key, lines)
         except GitHubError as error:
+            warn(f"{repository}: its issue forms cannot be read, which needs `contents: read`: {error}")
             lines = _kept.get(key, stale=True) or _NO_FORMS
             if isinstance(error, RefusedError):  # else it is asked again at the next look
                 _kept.put(key, lines)

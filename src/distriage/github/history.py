@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from distriage.base.disk import writing
 from distriage.base.errors import InputError
+from distriage.base.terminal import say
 from distriage.base.times import LAST_S
 from distriage.base.types import FormLines
 from distriage.github.client import Client
@@ -67,7 +68,7 @@ def read_history(
         with writing(cache), cache.open("ab") as stream:
             stream.truncate(size)
             if not size:
-                forms = form_lines(client, repository)
+                forms = form_lines(client, repository, say)
                 header["forms"] = forms and {"headings": sorted(forms.headings), "lines": sorted(forms.lines)}
                 _write(stream, header)
             for items, after in client.pages(f"/repos/{repository}/issues", following):
