@@ -134,6 +134,12 @@ def test_who_says_too_little_is_asked_whatever_the_field() -> None:
         thin = make_verdict(said, missing=("error",)).model_copy(update={"in_domain": in_domain})
         made = plan(thin, "ask-for-environment: true").comment
         assert made is not None and "says too little" in made.body and made.body.endswith("- Which error?")
+    asked = plan(make_verdict(missing=("error",), **NOTHING_SURE), "comment: true\nask-for-environment: true").comment
+    assert asked is not None and asked.body.partition("\n")[2].startswith(
+        "Thank you for the report.\n\nThis is missing"
+    )
+    labelled = plan(make_verdict(), "comment: true").comment
+    assert labelled is not None and "A classifier has read it; the maintainers may see it otherwise." in labelled.body
     foreign = make_verdict(missing=("error",)).model_copy(update={"in_domain": False})
     assert plan(foreign, "comment: true\nask-for-environment: true").comment is None
 

@@ -24,9 +24,9 @@ MAX_DESCRIPTION_CHARS: Final = 100
 MAX_COMMENT_CHARS: Final = 8000
 MAX_PATTERN_CHARS: Final = 200
 LEAST_THRESHOLD: Final = 0.5  # a label that is likelier wrong than right is never set
+OF_AXES: Final = " A classifier has read it; the maintainers may see it otherwise."  # only above labels
 DEFAULT_COMMENT: Final = (
-    "Thank you for the report. A classifier has read it; the maintainers may see it otherwise.\n\n"
-    "{{ axes }}\n\n{{ known-problems }}\n\n{{ questions }}"
+    f"Thank you for the report.{OF_AXES}\n\n" + "{{ axes }}\n\n{{ known-problems }}\n\n{{ questions }}"
 )
 PLACEHOLDERS: Final = ("axes", "checks", "duplicates", "known-problems", "labels", "model", "questions")
 PLACEHOLDER: Final = re.compile(r"(?<!\$)\{\{\s{0,30}([\w-]{1,40})\s{0,30}\}\}")  # `${{ }}` is GitHub's, as text

@@ -7,7 +7,7 @@ from typing import Final
 
 from distriage.answer.verdict import Verdict
 from distriage.base.types import Silence
-from distriage_serving.configuration.model import PLACEHOLDER, render_template
+from distriage_serving.configuration.model import DEFAULT_COMMENT, OF_AXES, PLACEHOLDER, render_template
 from distriage_serving.configuration.names import AxisNames, Names
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
@@ -81,6 +81,8 @@ def _text(verdict: Verdict, state: IssueState, names: Names, plan: Plan) -> str:
         "questions": asked,
     }
     template = config.comment if config.comment is not None else ""
+    if template == DEFAULT_COMMENT and not found["axes"]:
+        template = template.replace(OF_AXES, "")
     there = PLACEHOLDER.findall(template)
     also = [name for name in ("duplicates", "questions") if found[name] and name not in there]
     template += "".join(f"\n\n{{{{ {name} }}}}" for name in also)
