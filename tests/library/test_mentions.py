@@ -7,8 +7,9 @@ import pytest
 from distriage.facts.environment import find_facts
 from distriage.facts.projects import projects
 from distriage.facts.release.likeliest import chosen
-from distriage.facts.release.mentions import Mention, Of, mentions
+from distriage.facts.release.mentions import Mention, mentions
 from distriage.facts.release.names import names_of
+from distriage.facts.release.places import Of
 from distriage.facts.scanning import Source, passages
 from distriage.segments import Kind, split
 

@@ -13,8 +13,9 @@ from typing import Final
 from distriage.base.texts import packaged_table
 from distriage.base.types import Fit
 from distriage.facts.projects import Tracker
-from distriage.facts.release.mentions import FAILS, WORKS, Mention, Of, mentions
+from distriage.facts.release.mentions import FAILS, WORKS, Mention, mentions
 from distriage.facts.release.names import names_of
+from distriage.facts.release.places import Of
 from distriage.facts.scanning import Passage
 from distriage.facts.versions import Versions
 

@@ -16,8 +16,9 @@ from distriage.base.references import repository_of
 from distriage.base.types import Fit
 from distriage.facts.projects import projects
 from distriage.facts.release.likeliest import chosen, fits
-from distriage.facts.release.mentions import Mention, Of, mentions
+from distriage.facts.release.mentions import Mention, mentions
 from distriage.facts.release.names import names_of
+from distriage.facts.release.places import Of
 from distriage.facts.scanning import Source, passages
 from distriage.segments import Kind, split
 from distriage_research.verdicts.worth import regression
