@@ -61,6 +61,11 @@ def test_an_upgrade_gives_both_releases(sentence: str) -> None:
         "A learning rate of 0.01 diverges, 0.001 is fine.",
         "At a temperature of 0.7 it crashes, but 0.0 works.",
         "flashinfer 0.2.3 is fine; since 0.2.5 it crashes.",
+        "It hangs with flashinfer v0.4, it works with 0.3.1.",
+        "With NIXL 0.6.0 it crashes. It works with 0.5.1.",
+        "The mooncake-transfer-engine 0.3.6 fails to connect, no problem with 0.3.5.",
+        "After upgrading flashinfer it crashes. It works with 0.2.3.",
+        "After upgrading from 0.2.3 to 0.2.5 of the flashinfer plugin it crashes.",
         "It worked fine in 0.9.0.",  # a later one: fixed, no regression
         "It worked with 0.85 of the memory.",
         "It works in 0.8.4 and 0.8.5.",
@@ -73,3 +78,33 @@ def test_a_wish_a_condition_a_denial_and_another_number_give_none(sentence: str)
 
 def test_elsewhere_a_number_needs_a_name() -> None:
     assert pairs("It worked fine in 0.8.4." + LISTED, "someone/something#1") == []
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "identifier"),
+    [
+        ("DDP hang", "With torch 2.8.0 the job hangs. With 2.7.1 it works fine. Ray 2.49.1.", "ray-project/ray#1"),
+        ("DDP hang with torch 2.8.0", "With 2.7.1 it works fine. Ray 2.49.1.", "ray-project/ray#1"),
+        ("DDP hang", "Since we updated torch it hangs. It worked in 2.7.1. Ray 2.49.1", "ray-project/ray#1"),
+        ("Crash of aws-ofi-nccl v1.16.3, works with 1.14.2", "NCCL 2.27.7", "NVIDIA/nccl#1"),
+        ("Hang with UCX 1.18.0, no such problem with 1.16.0", "NCCL 2.25.1", "NVIDIA/nccl#1"),
+        ("Hang with an older plugin, no such problem with 1.16.0", "NCCL 2.25.1", "NVIDIA/nccl#1"),
+        ("Pods stuck with JobSet v0.10.0, works with 0.8.1", "Trainer 2.1.0", "kubeflow/trainer#1"),
+        ("Wrong with triton 3.5.0, works with 2.2.0", "flash-attn 2.8.3", "Dao-AILab/flash-attention#1"),
+    ],
+)
+def test_a_release_of_another_thing_gives_none(title: str, body: str, identifier: str) -> None:
+    assert not any(one.fact == "framework_version" for one in find_facts(title, body, identifier).comparisons)
+
+
+@pytest.mark.parametrize(
+    ("body", "identifier", "pair"),
+    [
+        ("NCCL 2.27.7 hangs. It worked with 2.26.2.", "NVIDIA/nccl#1", ("2.26.2", "2.27.7")),
+        ("Ray 2.49.1, torch 2.8.0. It worked in 2.48.0.", "ray-project/ray#1", ("2.48.0", "2.49.1")),
+        ("UCX 2.0.0 crashes; it worked in 1.18.1.", "openucx/ucx#1", ("1.18.1", "2.0.0")),
+        ("I use tfe version 0.5.2. In 0.4.0 it works fine.", "tf-encrypted/tf-encrypted#1", ("0.4.0", "0.5.2")),
+    ],
+)
+def test_a_release_of_the_product_counts_beside_others(body: str, identifier: str, pair: tuple[str, str]) -> None:
+    assert pairs(body, identifier) == [pair]

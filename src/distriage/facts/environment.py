@@ -187,7 +187,7 @@ def _comparisons(own: Passage, tracker: Tracker, versions: Mapping[str, Versions
     """Works/fails pairs, in the product's own tracker with numbers that no name stands beside."""
     found = {fact: pair for fact, named in versions.items() if (pair := named.compared(fact)) is not None}
     if tracker.product and "framework_version" not in found:
-        plain = worked_before(own, tracker.spellings, tracker.product, versions["framework_version"].in_use)
+        plain = worked_before(own, tracker, versions["framework_version"].in_use)
         found |= {plain.fact: plain} if plain is not None else {}
     return tuple(found.values())
 

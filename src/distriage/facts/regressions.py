@@ -7,14 +7,15 @@ count: not a wish, a question, a condition, nor something that still fails.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
 from distriage.base.texts import regex
 from distriage.facts.compatibility.matrix import listed_releases, released
-from distriage.facts.compatibility.requirements import named
-from distriage.facts.release.names import letters_of, other_names
+from distriage.facts.projects import Tracker
+from distriage.facts.release.names import names_of
+from distriage.facts.release.others import is_of_another, is_release_of_another
 from distriage.facts.scanning import Passage, Source, any_of
 from distriage.facts.versions import Comparison
 
@@ -49,27 +50,30 @@ _UNCERTAIN: Final = regex(
     r"|didn['’]t\shelp|no\sregression|not\sa\sregression)\b",
     re.I,
 )
-_NAME: Final = regex(r"([A-Za-z][\w-]{1,30})[ =:]{1,2}v?\Z")
 _BEFORE_CHARS: Final = 16
+_BEHIND_CHARS: Final = 60
 _END: Final = regex(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?](?=\s|\Z)|\n|;\s")
 _MOST_CHARS: Final = 600  # of a sentence
 
 
-def worked_before(own: Passage, names: Sequence[str], product: str, failing: Mapping[str, Source]) -> Comparison | None:
+def worked_before(own: Passage, tracker: Tracker, failing: Mapping[str, Source]) -> Comparison | None:
     """The last release that a plain sentence says to work, and the later one that fails.
 
     Args:
         own: The reporter's words of a report in the product's own tracker.
-        names: The product's names there, in lower case.
         failing: The versions in use, the likeliest first.
     """
     if not any_of(_TRIGGERS, own.words):
         return None
+    names = names_of(tracker)
     for place, sentence in _sentences(own.text):
         if _UNCERTAIN.search(sentence):
             continue
-        for works, fails, at, fails_at in _plain(sentence, tuple(names)):
-            if not _is_release(works, product):
+        for works, fails, at, fails_at in _plain(sentence, tracker.spellings):
+            end = place + (fails_at + len(fails) if fails else at + len(works))
+            if not _is_release(works, tracker, failing) or is_of_another(own.words[end : end + _BEHIND_CHARS], names):
+                continue
+            if is_release_of_another(own.words, (place, place + at), works, names, failing):
                 continue
             known = {fails: own.source(place + fails_at)} if fails else dict(failing)
             also = _ALSO.match(sentence, at + len(works))
@@ -108,9 +112,6 @@ def _plain(sentence: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, in
             before = sentence[max(0, match.start() - _BEFORE_CHARS) : match.start()]
             if (_DENIED.search(before) and not _USED.search(before)) or _BUT.match(sentence, match.end()):
                 continue
-            name = _NAME.search(sentence, 0, match.start("x"))
-            if name and name[1].lower() not in names and letters_of(name[1].lower()) in other_names():
-                continue  # "flashinfer 0.2.3 is fine"
             if match["x"].count(".") == 1 and not called.search(sentence, 0, match.start("x")):
                 continue  # "--gpu-memory-utilization 0.9 crashes, 0.8 works"
             yield match["x"], "", match.start("x"), 0
@@ -151,13 +152,17 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Patt
     return moved, tuple(re.compile(text, re.I) for text in texts), is_release
 
 
-def _is_release(version: str, product: str) -> bool:
-    """Whether a number can be a release of the product: on PyPI's list or, where none is known, of three parts."""
-    listed = listed_releases(named(product.replace(" ", "-")))
+def _is_release(version: str, tracker: Tracker, failing: Iterable[str]) -> bool:
+    """Whether a number can be a release of the product: on PyPI's list or, where none is known, of three parts and of
+    the same major number as one in use, or of any if that one is the first of its own.
+    """
+    listed: Sequence[str] = next(filter(None, map(listed_releases, tracker.spellings)), ())
     if listed:
         found = released(version)
         return found is not None and (str(found) in listed or any(one.startswith(f"{found}.") for one in listed))
-    return version.count(".") >= 2  # a shorter one may be of anything
+    numbers = [one.split(".") for one in failing if one[:1].isdecimal()]
+    near = (one[0] == version.partition(".")[0] or (len(one) > 1 and one[1] in {"0", "1"}) for one in numbers)
+    return version.count(".") >= 2 and (not numbers or any(near))
 
 
 def _is_later(one: str, other: str) -> bool:

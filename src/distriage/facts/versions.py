@@ -49,7 +49,8 @@ _AND = regex(r"(?:\s?[,/&]\s?|\sand\s)v?")
 _LISTED = regex(rf"(?:\s?[,/&、和]\s?(?:and\s)?|\sand\s)v?{VERSION}(?!\w|\.\d|[ -](?:and\s)?[A-Za-z][\w-]+[ =]v?\d)")
 _NAMED = regex(  # another thing with its version, to which the number behind it may belong
     r"(?<![\w-])(?!(?i:to|with|on|in|but|only|and|or|vs|than|since|until|from|version|release|v)\b)"
-    r"[A-Za-z][\w-]{1,30}[ =:]v?\d+\.\d+\.\d"
+    r"[A-Za-z][\w-]{1,30}[ =:](?:v\d+|v?\d+\.\d+)\.\d"
+    r"|\b[Dd]owngrad(?:e|ed|ing)\s(?!(?:it|this|back|version|everything)\s)(?P<moved>[\w-]{2,30})\s(?:to|from)\s"
 )
 _ONLY = regex(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
 # The words for a version that works. "Works around", "works only": not quite.
@@ -98,7 +99,9 @@ _UPGRADED_BEFORE = regex(
 _UPGRADED_BEFORE_CHARS = 30  # at most
 # "We moved from vLLM 0.8.4 to 0.8.5": the first one is no longer in use; but it is if one may "upgrade from" it.
 _LEFT_BEFORE = regex(
-    r"\b(?:\w{2,12}(?:ed|ing|ion)|breaks|fails|broke|slower)\s(?:(?!to\s)[\w.-]{1,20}\s){0,3}from\s(?:the\s)?\Z", re.I
+    r"\b(?:\w{2,12}(?:ed|ing|ion)|breaks|fails|broke|slower)\s(?:(?!to\s)[\w.-]{1,20}\s){0,3}from\s(?:the\s)?\Z"
+    r"|\b(?:after|since|by|when|once)\s(?:an?\s|the\s|i\s|we\s)?(?:upgrad|updat|bump)(?:e|ed|ing)?\s(?:of\s)?(?:the\s)?\Z",
+    re.I,
 )
 _LEFT_BEFORE_CHARS = 90  # at most
 _LEFT_BEHIND = regex(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
@@ -200,7 +203,12 @@ def versions_at(
         if _is_labelled(text, match):
             own += listed
         other = _OTHER_VERSION.match(text, match.end())
-        if other is None or not _is_like(other["v"], version) or _NAMED.search(text, match.end(), other.start("v")):
+        if other is None:
+            continue
+        another = _NAMED.search(text, match.end(), other.start("v"))
+        if another and not match[0].lower().startswith((another["moved"] or " ").lower()):
+            continue
+        if not (_is_like(other["v"], version) or _is_left(text, match.start(), match.end())):
             continue
         # "0.8.4 is slower than 0.8.2, since 0.7.0": of one that fails, the other is but a comparison.
         if (works or not other["bound"]) and (written := _written(other)):

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from distriage.base.texts import folded, regex
-from distriage.facts.release.names import OTHER, WORD, Names, goes_on, is_of_another, kinds_of, named, whose
+from distriage.facts.release.names import OTHER, WORD, Names, kinds_of, named, whose
+from distriage.facts.release.others import goes_on, is_of_another, is_upgrade_of_another
 from distriage.facts.release.places import Of, Place, is_not_in_use, versions_in
 from distriage.facts.scanning import Passage, Source, places
 from distriage.segments import Kind
@@ -72,6 +73,8 @@ def mentions(stated: Passage, output: Passage, names: Names) -> list[Mention]:
             if passage is output and "after version" not in measured:
                 continue
             if one.of is not Of.NUMBER and is_not_in_use(passage, one):
+                continue
+            if one.of is Of.NUMBER and is_upgrade_of_another(passage.words, one.begin, names):
                 continue
             mention = found.setdefault(one.value.lower(), Mention(one.of, one.value, passage.source(one.begin)))
             mention.times += 1

@@ -15,9 +15,6 @@ OTHER: Final = "other"
 _NO_LETTERS = regex(r"[^a-z0-9]+")
 # "installed by pip: 0.6.3"
 _BY_TOOL = regex(r"\b(?:by|via|through|install(?:ed|ing)?\s(?:from|with|using))\s\w{3,6}\W{0,5}\Z")
-_OF = regex(r"\W{0,2}\sof\s(?:my|our|the|this|their)\s(?P<name>[\w-]{2,30})(?!\s(?:image|container|package))")
-_WITH_NAME = regex(r"(?<![\w-])(?P<name>[a-z][\w-]{1,30})(?:==|[ =:@])v?(?P<major>\d{1,3})\.\d")
-_WITH_NAME_CHARS: Final = 140  # at most before a number that goes on with it
 _WORDS_OF_NAME: Final = 4
 _LEAST_NAME, _LEAST_PART = 3, 4  # letters of a name that several words are compared with, and of a name's part
 
@@ -64,7 +61,7 @@ def named(before: str, names: Names, *, is_number: bool) -> Iterator[str]:
     runs = _runs(here)
     may_be_tool = is_number and not _BY_TOOL.search(before)
     while here and here[-1] in kinds and letters_of(here[-1]) not in names.own:
-        if may_be_tool and here[-1] in _tools():
+        if may_be_tool and here[-1] in tools():
             break
         may_be_tool &= kinds[here[-1]] in {"version", "this"}
         here.pop()  # it says something of a version
@@ -78,10 +75,10 @@ def named(before: str, names: Names, *, is_number: bool) -> Iterator[str]:
         yield "own"
     elif (
         not names.others.isdisjoint({name, *parts})
-        or parts[-1] in long
-        or (may_be_tool and not _tools().isdisjoint({name, *near}))
+        or is_beside(here[-1], names)
+        or (may_be_tool and not tools().isdisjoint({name, *near}))
     ):
-        yield OTHER  # bert-tensorflow
+        yield OTHER  # bert-tensorflow, nccl-tests
     elif len(name) >= _LEAST_PART and any(map(partial(_share_an_end, name), names.own)):
         yield "own part"
     else:
@@ -95,22 +92,13 @@ def named(before: str, names: Names, *, is_number: bool) -> Iterator[str]:
             yield "own in label"
 
 
-def is_of_another(behind: str, names: Names) -> bool:
-    """Whether the words behind a number give it to another: "1.0 of our app"."""
-    of = _OF.match(behind)
-    return of is not None and letters_of(of["name"]) in _tools() | names.others
-
-
-def goes_on(words: str, begin: int, value: str, names: Names) -> bool:
-    """Whether a number is a further release of another thing: "peft 0.14.0 was fine. Since 0.15.0 it fails".
-
-    Args:
-        words: In small letters; the number begins at `begin`.
-    """
-    found = [*_WITH_NAME.finditer(words, max(0, begin - _WITH_NAME_CHARS), begin)]
-    if not found or "\n\n" in words[found[-1].end() : begin]:
+def is_beside(name: str, names: Names) -> bool:
+    """Whether a name with a hyphen is of a package beside the product: `nccl-tests`, `bert-tensorflow`."""
+    parts = re.split("[-_]", name)
+    if len(parts) == 1 or letters_of(name) in names.own:
         return False
-    return found[-1]["major"] == value.partition(".")[0] and letters_of(found[-1]["name"]) in names.others
+    long = {own for own in names.own if len(own) >= _LEAST_NAME}
+    return parts[-1] in long or (parts[0] in long and parts[-1] in _beside())
 
 
 def whose(words: Sequence[str], names: Names) -> str:
@@ -152,5 +140,11 @@ def _share_an_end(name: str, own: str) -> bool:
 
 
 @cache
-def _tools() -> frozenset[str]:
+def _beside() -> frozenset[str]:
+    return frozenset(packaged_table(__package__, "words.toml")["names"]["beside"])
+
+
+@cache
+def tools() -> frozenset[str]:
+    """Names of tools in `words.toml`."""
     return frozenset(packaged_table(__package__, "words.toml")["names"]["tools"])

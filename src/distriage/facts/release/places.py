@@ -20,6 +20,9 @@ _PART_BEFORE = regex(r"\d\.\Z")  # of a longer number
 _NO_PART = regex(r"[-_](?:gpu|cpu|ubuntu|linux|20\d{6}).*", re.I)
 _OF_A_MODEL = regex(r"-\d{1,4}(?:\.\d)?[BM]\b", re.I)  # llava-v1.5-7b
 _PLAIN = regex(r"[\d.]+")
+_OF_AN_IMAGE = regex(r"/[\w-]{1,30}:v?\Z")
+_OF_AN_IMAGE_CHARS: Final = 33  # at most
+_MONTH = regex(r"2\d\.(?:0[1-9]|1[0-2])(?!\d)")  # nvcr.io/nvidia/nemo:25.09
 _HASH = r"(?=[0-9a-f]{0,39}[a-f])(?=[0-9a-f]{0,39}\d)[0-9a-f]{7,40}(?![0-9A-Za-z_])"
 _COMMIT = regex(rf"\b{_HASH}")
 _BRANCHES: Final = ("main", "master", "nightly", "develop", "dev", "trunk")
@@ -103,7 +106,7 @@ def _numbers(passage: Passage, begin: int, end: int) -> Iterator[Place]:
         if place < last or text[place - 1 : place].isdecimal() or _PART_BEFORE.search(text, max(0, place - 2), place):
             continue
         number = _NUMBER.match(text, place)
-        if number and not (_OF_A_MODEL.match(text, number.end()) or is_last_good(text, place, number.end())):
+        if number and not _is_another(text, place, number.end()):
             last = number.end()
             if untagged := UNTAGGED.match(text, place):
                 last = untagged.end()
@@ -117,6 +120,13 @@ def _numbers(passage: Passage, begin: int, end: int) -> Iterator[Place]:
             measures += ["prefix"] if prefix else []
             measures += ["large"] if int(text[place : point.start() + 1]) > _LARGE else []
             yield Place(Of.NUMBER, value, prefix.start() if prefix else place, last, last, measures)
+
+
+def _is_another(text: str, begin: int, end: int) -> bool:
+    """Whether a number is a model's, a release that worked, or the month of an image."""
+    if _MONTH.match(text, begin) and _OF_AN_IMAGE.search(text, max(0, begin - _OF_AN_IMAGE_CHARS), begin):
+        return True
+    return _OF_A_MODEL.match(text, end) is not None or is_last_good(text, begin, end)
 
 
 def _branches(passage: Passage, begin: int, end: int) -> Iterator[Place]:
