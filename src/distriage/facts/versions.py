@@ -53,8 +53,10 @@ _NAMED = regex(  # another thing with its version, to which the number behind it
     r"|\b[Dd]owngrad(?:e|ed|ing)\s(?!(?:it|this|back|version|everything)\s)(?P<moved>[\w-]{2,30})\s(?:to|from)\s"
 )
 _ONLY = regex(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
-# The words for a version that works. "Works around", "works only": not quite.
+# The words for a version that works. "Works around", "works only": not quite. In "torch 2.8.0, works with torch 2.7.1"
+# they are of the second one.
 _WORKS_BEHIND = regex(
+    r"(?!\)?,\s(?:it\s)?(?:works?|worked)\s(?:fine\s)?(?:with|in|on|under|for)\s(?:the\s)?(?:[\w.-]{1,30}[\s=]{1,2})?v?\d)"
     r"(?:\.x\b)?(?:-cp\d\S{0,40})?[`'\"*)]{0,3},?\s(?:it\s|this\s|everything\s|all\s|the\ssame\s\w{3,9}\s)?"
     r"(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok|all\sright)|does\sit\sright|no\s(?:this|such)\s(?:bug|problem|issue|error)"
     r"|(?:does|did)(?:n't|\snot)(?:\s(?:have|show)\s(?:this|it|that)(?:\s(?:bug|problem|issue|error))?)?(?=[.,;\n]|\Z)|helps|(?:solv|fix|resolv)e[sd])\b"
