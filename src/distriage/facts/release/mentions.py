@@ -35,6 +35,13 @@ _END = regex(r"[.;!?]\s")  # of a sentence
 _DOES = regex(r"\sdoes(?:[.,;\n]|\Z)")
 WORKS: Final = "said to work"
 FAILS: Final = "said to fail"
+COMPARED: Final = "compared with"
+IN_A_TABLE: Final = "in a table's first column"
+# "Dropped 22% compared to 0.10.2", "slower than vllm 0.8.2"
+_COMPARED_WITH = regex(
+    r"\b(?:compared\s(?:to|with|against)|relative\sto|(?:slower|worse|higher|lower|larger|more|less)\s(?:\w{1,12}\s){0,5}than)\s"
+    r"(?:(?:in|with|on|for|the|version|release)\s){0,2}(?:[a-z][\w-]{1,30}[\s=])?[`'\"*(]{0,2}\Z"
+)
 _QUOTES: Final = " \t`'\"*v|."
 _MARKS: Final = " \t>*-#`|.:=v_'\"()[]0123456789"
 _BEFORE_CHARS, _BEHIND_CHARS = 100, 48  # read at most
@@ -135,6 +142,8 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
     following = kinds_of(WORD.findall(_END.split(behind)[0])[:_WORDS_BEHIND])
     yield from (f"before {kind}" for kind in following if kind)
     yield from _outcome(said, following, behind)
+    if _COMPARED_WITH.search(before):
+        yield COMPARED
     yield from _placed(passage, one, (before, behind), names)
 
 
@@ -162,6 +171,8 @@ def _placed(passage: Passage, one: Place, around: tuple[str, str], names: Names)
     begins = len(before) < _BEFORE_CHARS and not before.strip(_MARKS)
     place = "within" if not begins else "begins line" if behind.strip(_MARKS) else "alone"
     yield place
+    if begins and before.lstrip().startswith("|"):
+        yield IN_A_TABLE
     if "[ ]" in before or "[x]" in before:
         yield "ticked"
     words = WORD.findall(folded(heading))
