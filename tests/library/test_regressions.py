@@ -29,6 +29,12 @@ def pairs(body: str, identifier: str = OURS) -> list[tuple[str, str]]:
         ("Last known good version: 0.8.4", "0.8.4"),
         ("It used to work in 0.8.4.", "0.8.4"),
         ("The image vllm/vllm-openai:v0.8.4 works.", "0.8.4"),
+        ("Version 0.8.3 had no such problem.", "0.8.3"),
+        ("NaN with TP=2 (0.8.4 fine)", "0.8.4"),
+        ("Throughput dropped by 22% compared to 0.8.4.", "0.8.4"),
+        ("It got slower than with v0.8.4.", "0.8.4"),
+        ("With torch 2.7.1 it hangs as well, but it worked in 0.8.4.", "0.8.4"),
+        ("We run it with flashinfer 0.2.5.\n\nIt worked in 0.8.4.", "0.8.4"),  # which has no 0.8.4 yet
     ],
 )
 def test_a_plain_sentence_gives_the_release_that_worked(sentence: str, works: str) -> None:
@@ -41,6 +47,7 @@ def test_a_plain_sentence_gives_the_release_that_worked(sentence: str, works: st
         "After upgrading from 0.8.4 to 0.8.5 the server hangs.",
         "Since the update from v0.8.4 to v0.8.5 it crashes.",
         "Throughput regressed from 0.8.4 to 0.8.5.",
+        "Upgraded from 0.8.4 to 0.8.5 and every answer is empty.",
     ],
 )
 def test_an_upgrade_gives_both_releases(sentence: str) -> None:

@@ -22,7 +22,7 @@ from distriage.facts.versions import Comparison
 _TRIGGERS: Final = (
     *("work", "fine", "downgrad", "roll", "revert", "upgrad", "updat", "regress", "good", "last", "happen", "occur"),
     *("bump", "switch", "went back", "going back", "no issue", "no problem", "no such", "does not exist", "correct"),
-    *("stable", "broke"),
+    *("stable", "broke", "drop", "slow", "degrad", "worse", "decreas", " ok"),
 )
 _NUMBER: Final = r"\d{1,2}\.\d{1,3}(?:\.\d{1,3}){0,2}(?:\.?post\d{1,2}|\.?rc\d)?(?![\w%]|\.\d)"
 _WELL: Final = (
@@ -132,7 +132,8 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Patt
         rf"(?:(?:\bafter|\bsince|\bwhen|\bonce)\s(?:(?:i|we|having|i['’]ve|we['’]ve|just|{ours})\s){{0,3}}?"
         rf"(?:upgrad|updat|bump|mov|switch|migrat|go)(?:ing|ed|e)\s(?:{ours}\s){{0,3}}?(?:from\s)?"
         rf"|\bafter\s(?:the\s)?(?:{called})?\s?(?:upgrade|update)\s(?:from\s)?"
-        rf"|\bregress(?:ion|ed|es)\s(?:from|between)\s)"
+        rf"|\bregress(?:ion|ed|es)\s(?:from|between)\s"
+        rf"|\A\W{{0,4}}(?:(?:i|we)\s)?(?:have\s)?(?:just\s|recently\s)?(?:upgrad|updat)ed\s(?:{ours}\s){{0,3}}?from\s)"
         rf"{name}{x}(?:-[\w.]{{1,20}})?[`'\"*)]{{0,2}}\s?(?:to|->|→|=>|and|vs\.?)\s?{name}{y}",
         re.I,
     )
@@ -143,7 +144,9 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Patt
         rf"(?:{_IN}\s{name}|\s){x}",
         rf"\bno\s(?:such\s)?(?:issues?|problems?|errors?){_IN}\s{name}{x}",
         rf"{x}[`'\"*)]{{0,3}},?\s(?:it\s|everything\s|all\s)?(?:just\s)?(?:works?|worked|is\sworking|(?:is|was|runs|ran)\s(?:fine|ok|okay|good|stable)"
-        rf"|(?:does|did)(?:\snot|n['’]t)\shave\s(?:this|the|that)\s(?:issue|problem|bug))\b",
+        rf"|(?:(?:does|did)(?:\snot|n['’]t)\shave\s(?:this|the|that)|ha[ds]\sno(?:\ssuch|\sthis)?)\s(?:issues?|problems?|bugs?|errors?))\b",
+        rf"{x}[`'\"*]{{0,2}}(?:\s|:\s|\s=\s)(?:is\s|was\s)?(?:fine|ok|okay|good)(?=\)|[.,;]?\Z)",
+        rf"\b(?:drop|slow|regress|degrad|worse|decreas)\w{{0,6}}\s[^\n]{{0,60}}?\b(?:compared\s(?:to|with|against)|than)(?:{_IN})?\s{name}{x}",
         rf"\b(?:downgrad(?:e|ed|ing)|roll(?:ing|ed)?\sback|revert(?:ing|ed)?|switch(?:ing|ed)?\sback|go(?:ing)?\sback|went\sback)\s"
         rf"(?:{name}(?:from\s{name}v?{_NUMBER}\s)?)(?:back\s)?to\s{name}{x}[^\n]{{0,60}}?\b{_FIXES}\b",
         rf"\blast\s(?:known\s)?(?:working|good)\s(?:version|release)(?:\s(?:is|was))?[\s:=]{{1,3}}{name}{x}",

@@ -58,7 +58,7 @@ _ONLY = regex(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))
 _WORKS_BEHIND = regex(
     r"(?!\)?,\s(?:it\s)?(?:works?|worked)\s(?:fine\s)?(?:with|in|on|under|for)\s(?:the\s)?(?:[\w.-]{1,30}[\s=]{1,2})?v?\d)"
     r"(?:\.x\b)?(?:-cp\d\S{0,40})?[`'\"*)]{0,3},?\s(?:it\s|this\s|everything\s|all\s|the\ssame\s\w{3,9}\s)?"
-    r"(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok|all\sright)|does\sit\sright|no\s(?:this|such)\s(?:bug|problem|issue|error)"
+    r"(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok|all\sright)|does\sit\sright|(?:ha[ds]\s)?no\s(?:this|such)\s(?:bug|problem|issue|error)"
     r"|(?:does|did)(?:n't|\snot)(?:\s(?:have|show)\s(?:this|it|that)(?:\s(?:bug|problem|issue|error))?)?(?=[.,;\n]|\Z)|helps|(?:solv|fix|resolv)e[sd])\b"
     r"(?!\s(?:but|(?:\w{1,12}\s)?only|until|except|around))|\s?\|(?:[^|\n]{1,20}\|)?\s?(?:normal|works|ok|fine|good)\b|\s?(?:就|则)?(?:没问题|没有问题|正常)"
     r"|[`'\"*)]{0,3},?\s(?:ok(?:ay)?|good|fine|all\sright|it\swas)\b(?!-|\s(?:until|but))|[`'\"*)]{0,3}:\s(?:ok(?:ay)?|good|fine|all\sright)(?=[.,;\n]|\Z)|[`'\"*)]{0,3},?\sit\sdoes(?=[.,;\n]|\Z)|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",

@@ -33,6 +33,7 @@ _SIGN = regex(
 _V = regex(r"(?<![^\W_])v\.?\s?[`'\"*]{0,2}\Z")
 _END = regex(r"[.;!?]\s")  # of a sentence
 _DOES = regex(r"\sdoes(?:[.,;\n]|\Z)")
+_HAS_NONE = regex(r"\sha[ds]\sno\s(?:such\s|this\s)?(?:problem|issue|bug|error)s?\b")
 WORKS: Final = "said to work"
 FAILS: Final = "said to fail"
 COMPARED: Final = "compared with"
@@ -150,7 +151,9 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
 def _outcome(said: Sequence[str], following: Sequence[str], behind: str) -> Iterator[str]:
     """Whether a version is said to work or to fail, by the kinds of words before and behind it; the nearest counts."""
     near = [kind for kind in following[:3] if kind != "this"] if behind.startswith(" ") else []
-    if {"not", "works"} <= {*near}:
+    if _HAS_NONE.match(behind):
+        near = ["works"]
+    elif {"not", "works"} <= {*near}:
         near = ["fails"]
     elif {"not", "fails"} <= {*said} and _DOES.match(behind):  # 0.9.1 doesn't work, 0.9.0 does
         near = ["works"]
