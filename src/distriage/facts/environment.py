@@ -167,7 +167,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
             **{fact: source for fact, (_, source) in found.items()},
             **{name: next(iter(named.in_use.values())) for name, named in others.items()},
         },
-        comparisons=_comparisons(own, projects().tracker_of(identifier), versions),
+        comparisons=_comparisons(own, projects().tracker_of(identifier), {**versions, **others}),
     )
     return (
         facts
@@ -226,11 +226,7 @@ def _versions_of_others(product: str | None, own: Passage, stated: Passage) -> d
     """Versions of the frameworks under the product, else of those that the reporter names."""
     project = projects().all.get(product or "")
     others = (project.on if project else dict.fromkeys(frameworks_in(own))) if product else ()
-    found = {
-        one: versions_of_framework(one, stated, Tracker())
-        for one in others
-        if projects().all[one].names and one != product
-    }
+    found = {one: versions_of_framework(one, stated, Tracker()) for one in others if one not in {product, PYTORCH}}
     return {name: versions for name, versions in found.items() if versions}
 
 

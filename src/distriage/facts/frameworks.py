@@ -85,6 +85,8 @@ def versions_of_framework(framework: str, passage: Passage, tracker: Tracker, *,
     project = projects().all.get(framework)
     at_home = framework == tracker.product
     spellings = tracker.spellings if at_home or project is None else project.names
+    if project and project.what is What.LIBRARY and not spellings:
+        spellings = project.at_home  # "jax 0.7.1" beside a framework that stands on it
     begins = places(spellings, passage.words)
     return versions_at(_framework_version(tuple(spellings)), passage, begins, labelled=labelled) or joined(
         versions_at(stamp.expression, passage, places(stamp.starts, passage.words))

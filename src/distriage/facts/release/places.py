@@ -27,9 +27,10 @@ _HASH = r"(?=[0-9a-f]{0,39}[a-f])(?=[0-9a-f]{0,39}\d)[0-9a-f]{7,40}(?![0-9A-Za-z
 _COMMIT = regex(rf"\b{_HASH}")
 _BRANCHES: Final = ("main", "master", "nightly", "develop", "dev", "trunk")
 _BRANCH = regex(
-    r"(?<![\w-])(?<!\w\[)(?P<name>main|master|nightly|develop|dev|trunk)(?![\w-]|\.\w|/\w|\s{1,9}__libc"
+    r"(?<![\w-])(?<!\w\[)(?P<name>main|master|nightly|develop|dev|trunk)(?![\w-]|\.\w"
+    rf"|/(?!{_HASH})\w|\s{{1,9}}__libc"
     r"|\s(?:process|thread|node|pod|port|rank|worker|addr|proc|loop|function|reason|problem|issue|goal|idea)s?\b)"
-    r"(?:[`'\"*)]{0,3}\s(?:branch|build|version|image|wheels?))?[`'\"*:@(\s-]{0,5}"
+    r"(?:[`'\"*)]{0,3}\s(?:branch|build|version|image|wheels?))?[`'\"*:@(\s/-]{0,5}"
     rf"(?:(?:of|at|from|commit|on)\s)?[`'\"*:@(\s-]{{0,3}}(?:(?P<hash>{_HASH})|(?P<date>20\d\d-?[01]\d-?[0-3]\d(?!\d)))?",
     re.I | re.A,
 )
