@@ -93,6 +93,7 @@ def test_elsewhere_a_number_needs_a_name() -> None:
         ("DDP hang", "With torch 2.8.0 the job hangs. With 2.7.1 it works fine. Ray 2.49.1.", "ray-project/ray#1"),
         ("DDP hang with torch 2.8.0", "With 2.7.1 it works fine. Ray 2.49.1.", "ray-project/ray#1"),
         ("DDP hang", "Since we updated torch it hangs. It worked in 2.7.1. Ray 2.49.1", "ray-project/ray#1"),
+        ("DDP hang", "We upgraded from 2.7.1 to 2.8.0 and it hangs. Ray 2.49.1", "ray-project/ray#1"),
         ("Crash of aws-ofi-nccl v1.16.3, works with 1.14.2", "NCCL 2.27.7", "NVIDIA/nccl#1"),
         ("Hang with UCX 1.18.0, no such problem with 1.16.0", "NCCL 2.25.1", "NVIDIA/nccl#1"),
         ("Hang with an older plugin, no such problem with 1.16.0", "NCCL 2.25.1", "NVIDIA/nccl#1"),

@@ -7,7 +7,7 @@ count: not a wish, a question, a condition, nor something that still fails.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -65,16 +65,18 @@ def worked_before(own: Passage, tracker: Tracker, failing: Mapping[str, Source])
     """
     if not any_of(_TRIGGERS, own.words):
         return None
-    names = names_of(tracker)
+    names, in_use = names_of(tracker), [one for one in failing if one[:1].isdecimal()]
     for place, sentence in _sentences(own.text):
         if _UNCERTAIN.search(sentence):
             continue
         for works, fails, at, fails_at in _plain(sentence, tracker.spellings):
             end = place + (fails_at + len(fails) if fails else at + len(works))
-            if not _is_release(works, tracker, failing) or is_of_another(own.words[end : end + _BEHIND_CHARS], names):
+            if not _is_release(works, tracker, in_use) or is_of_another(own.words[end : end + _BEHIND_CHARS], names):
                 continue
-            if is_release_of_another(own.words, (place, place + at), works, names, failing):
+            if is_release_of_another(own.words, (place, place + at), works, names, in_use):
                 continue
+            if fails and in_use and not any(one.startswith(fails) or fails.startswith(one) for one in in_use):
+                continue  # "We upgraded from 2.7.1 to 2.8.0. Ray 2.49.1"
             known = {fails: own.source(place + fails_at)} if fails else dict(failing)
             also = _ALSO.match(sentence, at + len(works))
             if not fails and also:  # "works in 1.15 and 2.1"
@@ -155,7 +157,7 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Patt
     return moved, tuple(re.compile(text, re.I) for text in texts), is_release
 
 
-def _is_release(version: str, tracker: Tracker, failing: Iterable[str]) -> bool:
+def _is_release(version: str, tracker: Tracker, in_use: Sequence[str]) -> bool:
     """Whether a number can be a release of the product: on PyPI's list or, where none is known, of three parts and of
     the same major number as one in use, or of any if that one is the first of its own.
     """
@@ -163,7 +165,7 @@ def _is_release(version: str, tracker: Tracker, failing: Iterable[str]) -> bool:
     if listed:
         found = released(version)
         return found is not None and (str(found) in listed or any(one.startswith(f"{found}.") for one in listed))
-    numbers = [one.split(".") for one in failing if one[:1].isdecimal()]
+    numbers = [one.split(".") for one in in_use]
     near = (one[0] == version.partition(".")[0] or (len(one) > 1 and one[1] in {"0", "1"}) for one in numbers)
     return version.count(".") >= 2 and (not numbers or any(near))
 
