@@ -110,6 +110,7 @@ def test_a_release_of_another_thing_gives_none(title: str, body: str, identifier
     [
         ("NCCL 2.27.7 hangs. It worked with 2.26.2.", "NVIDIA/nccl#1", ("2.26.2", "2.27.7")),
         ("Ray 2.49.1, torch 2.8.0. It worked in 2.48.0.", "ray-project/ray#1", ("2.48.0", "2.49.1")),
+        ("Version 0.8.2 crashes. It worked in 0.8.1.", "Lightning-AI/pytorch-lightning#1", ("0.8.1", "0.8.2")),
         ("UCX 2.0.0 crashes; it worked in 1.18.1.", "openucx/ucx#1", ("1.18.1", "2.0.0")),
         ("I use tfe version 0.5.2. In 0.4.0 it works fine.", "tf-encrypted/tf-encrypted#1", ("0.4.0", "0.5.2")),
     ],

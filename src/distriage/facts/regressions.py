@@ -22,7 +22,7 @@ from distriage.facts.versions import Comparison
 _TRIGGERS: Final = (
     *("work", "fine", "downgrad", "roll", "revert", "upgrad", "updat", "regress", "good", "last", "happen", "occur"),
     *("bump", "switch", "went back", "going back", "no issue", "no problem", "no such", "does not exist", "correct"),
-    *("stable", "broke", "drop", "slow", "degrad", "worse", "decreas", " ok"),
+    *("stable", "broke", "compared", " than", " ok"),
 )
 _NUMBER: Final = r"\d{1,2}\.\d{1,3}(?:\.\d{1,3}){0,2}(?:\.?post\d{1,2}|\.?rc\d)?(?![\w%]|\.\d)"
 _WELL: Final = (

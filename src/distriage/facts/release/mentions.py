@@ -15,7 +15,7 @@ from distriage.base.texts import folded, regex
 from distriage.facts.release.names import OTHER, WORD, Names, kinds_of, named, whose
 from distriage.facts.release.others import goes_on, is_of_another, is_upgrade_of_another
 from distriage.facts.release.places import Of, Place, is_not_in_use, versions_in
-from distriage.facts.scanning import Passage, Source, places
+from distriage.facts.scanning import Passage, Source, any_of, places
 from distriage.segments import Kind
 
 # What stands directly behind a version, the first that holds.
@@ -39,6 +39,7 @@ FAILS: Final = "said to fail"
 COMPARED: Final = "compared with"
 IN_A_TABLE: Final = "in a table's first column"
 # "Dropped 22% compared to 0.10.2", "slower than vllm 0.8.2"
+_COMPARED_WORDS: Final = ("than", "compared", "relative")
 _COMPARED_WITH = regex(
     r"\b(?:compared\s(?:to|with|against)|relative\sto|(?:slower|worse|higher|lower|larger|more|less)\s(?:\w{1,12}\s){0,5}than)\s"
     r"(?:(?:in|with|on|for|the|version|release)\s){0,2}(?:[a-z][\w-]{1,30}[\s=])?[`'\"*(]{0,2}\Z"
@@ -143,7 +144,7 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
     following = kinds_of(WORD.findall(_END.split(behind)[0])[:_WORDS_BEHIND])
     yield from (f"before {kind}" for kind in following if kind)
     yield from _outcome(said, following, behind)
-    if _COMPARED_WITH.search(before):
+    if any_of(_COMPARED_WORDS, before) and _COMPARED_WITH.search(before):
         yield COMPARED
     yield from _placed(passage, one, (before, behind), names)
 

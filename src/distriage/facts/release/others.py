@@ -49,6 +49,8 @@ def goes_on(words: str, begin: int, value: str, names: Names) -> bool:
 
 def is_upgrade_of_another(words: str, begin: int, names: Names) -> bool:
     """Whether a number is what another thing was moved to; `words` and `begin` as for `goes_on`."""
+    if not words[max(0, begin - 4) : begin].rstrip("v ").endswith(("to", ">", "→")):
+        return False
     moved = _MOVED.search(words, max(0, begin - _MOVED_CHARS), begin)
     return moved is not None and letters_of(moved["name"]) in names.others
 
