@@ -72,6 +72,7 @@ def test_an_upgrade_gives_both_releases(sentence: str) -> None:
         "With NIXL 0.6.0 it crashes. It works with 0.5.1.",
         "The mooncake-transfer-engine 0.3.6 fails to connect, no problem with 0.3.5.",
         "After upgrading flashinfer it crashes. It works with 0.2.3.",
+        "Since the flashinfer upgrade it crashes. It works with 0.2.3.",
         "After upgrading from 0.2.3 to 0.2.5 of the flashinfer plugin it crashes.",
         "It worked fine in 0.9.0.",  # a later one: fixed, no regression
         "It worked with 0.85 of the memory.",

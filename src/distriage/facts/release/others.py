@@ -22,6 +22,7 @@ _RELEASE_OF = regex(
     r"[`'\"*]{0,2}(?P<open>\()?"
     r"v?(?P<number>\d{1,3}\.\d{1,4}(?P<third>\.\d{1,3})?)"
     r"|\b(?:up|down)(?:grad|dat)(?:e|ed|ing)\s(?:of\s)?(?:the\s|my\s|our\s)?(?P<moved>[a-z][\w-]{1,40})"
+    r"|(?<![\w-])(?P<upgrade>[a-z][\w-]{1,40})(?=\s(?:up|down)grade\b)"
 )
 _RELEASE_OF_CHARS: Final = 400  # at most before the sentence
 _PACKAGES: Final = {"pytorch": "torch"}
@@ -71,7 +72,8 @@ def is_release_of_another(
     known, worked = names.own | names.others, _numbers_of(value)
     ends: dict[bool, int] = {}  # whether the major number is the same -> end of the nearest name, 0 of the product
     for one in _RELEASE_OF.finditer(words, first, begin + len(value)):
-        name, end = one["name"] or one["moved"], max(one.end("name"), one.end("moved"))
+        group = "name" if one["name"] else "moved" if one["moved"] else "upgrade"
+        name, end = one[group], one.end(group)
         is_thing = letters_of(name) in known or (one["third"] and not (one["to"] or one["open"]))
         if end > begin or name in kinds_of_words() or not is_thing:
             continue
