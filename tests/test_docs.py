@@ -116,7 +116,8 @@ def test_a_command_of_the_readme_runs(
     (tmp_path / "examples").mkdir()
     for name in ("report.md", "examples/report.md"):
         (tmp_path / name).write_bytes(report)
-    (tmp_path / "issues.jsonl").write_text('{"title": "NCCL timeout"}\n{"title": "Out of memory"}\n', encoding="utf-8")
+    rows = '{"title": "NCCL timeout", "body": ""}\n{"title": "Out of memory", "body": null}\n'
+    (tmp_path / "issues.jsonl").write_text(rows, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     done = command(*arguments, stdin=b'{"title": "NCCL timeout", "body": "It hangs."}')
     summary = "2 answers\n" if "issues.jsonl" in arguments and "classify" in arguments else ""

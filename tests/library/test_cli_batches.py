@@ -28,9 +28,9 @@ def test_a_batch_gives_a_line_a_record_and_marks_the_bad_ones(
     classify: Command, tmp_path: Path, schema: dict[str, Any]
 ) -> None:
     rows = [
-        '{"title": "it hangs", "id": "a/b#1"}',
+        '{"title": "it hangs", "body": null, "id": "a/b#1"}',
         "not json",
-        json.dumps({"title": "卡" * 400_000}, ensure_ascii=False),
+        json.dumps({"title": "卡" * 400_000, "body": ""}, ensure_ascii=False),
         '{"title": "hang \\ud83d", "body": "segfault"}',
     ]
     file = tmp_path / "reports.jsonl"
@@ -53,7 +53,8 @@ def test_a_batch_of_many_keeps_its_order(classify: Command, tmp_path: Path, sche
     words = ["hangs", "segfault", "exhausted"]
     file.write_text(
         "".join(
-            json.dumps({"title": f"it {words[i % 3]}", "id": str(i)}) + "\n" if i % 10 else "bad\n" for i in range(130)
+            json.dumps({"title": f"it {words[i % 3]}", "body": "", "id": str(i)}) + "\n" if i % 10 else "bad\n"
+            for i in range(130)
         ),
         encoding="utf-8",
     )
@@ -73,7 +74,7 @@ def test_beside_a_batch_other_files_are_marked_too(
     classify: Command, tmp_path: Path, report: Path, schema: dict[str, Any]
 ) -> None:
     file, empty, hollow = tmp_path / "reports.jsonl", tmp_path / "empty.md", tmp_path / "hollow.md"
-    file.write_text('{"title": "it hangs"}\n', encoding="utf-8")
+    file.write_text('{"title": "it hangs", "body": ""}\n', encoding="utf-8")
     empty.write_bytes(b"")
     hollow.write_bytes(b"###\n")
     summary = "5 answers, 3 of them `error`: a record that cannot be read"
@@ -98,13 +99,13 @@ def test_a_batch_of_which_nothing_can_be_read_fails(classify: Command, tmp_path:
     assert done.err.splitlines()[-1] == "distriage: no record could be read; the `error` of each says why"
     written = (tmp_path / form[1]).exists() if len(form) > 1 else done.out.count("`title` is missing") == 3
     assert written
-    file.write_text('{"text": "it hangs"}\n{"title": "it hangs"}\n', encoding="utf-8")
+    file.write_text('{"text": "it hangs"}\n{"title": "it hangs", "body": ""}\n', encoding="utf-8")
     assert classify(file, *options).code == 0
 
 
 def test_a_run_that_goes_on_counts_the_errors_before(classify: Command, keyword_bundle: Path, tmp_path: Path) -> None:
     file, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    good, bad = '{"title": "it hangs \\"axes\\":"}\n', "not json\n"
+    good, bad = '{"title": "it hangs \\"axes\\":", "body": ""}\n', "not json\n"
     for rows, kept, code, summary in (
         ([bad, good, bad, bad], 2, 0, "4 answers, 3 of them `error`"),
         ([bad, bad, bad], 3, 2, "3 answers, 3 of them `error`"),
@@ -143,7 +144,7 @@ def test_where_a_damaged_file_ends_the_run_what_was_answered_is_not_lost(
 ) -> None:
     """With `--json` too, which prints at the end."""
     file = tmp_path / "cut.jsonl.gz"
-    file.write_bytes(gzip.compress(b'{"title": "it hangs", "id": "a/b#1"}\n' * 3)[:-9])
+    file.write_bytes(gzip.compress(b'{"title": "it hangs", "body": "", "id": "a/b#1"}\n' * 3)[:-9])
     ended = classify(file, "--json")
     assert ended.code == 2 and ended.err.startswith(f"distriage: {file}: damaged")
     answers = document(Finished(0, ended.out, ""), schema)

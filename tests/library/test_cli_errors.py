@@ -41,7 +41,9 @@ def test_a_bad_file(classify: Command, tmp_path: Path, name: str, content: bytes
 
 
 def test_an_error_that_quotes_a_report_obeys_no_escape_sequence_of_it(classify: Command, tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text(json.dumps({"id": "\x1b]0;x\x07\x9b31m\u202e", "title": ""}), encoding="utf-8")
+    (tmp_path / "a.json").write_text(
+        json.dumps({"id": "\x1b]0;x\x07\x9b31m\u202e", "title": "", "body": ""}), encoding="utf-8"
+    )
     assert_one_line(classify(tmp_path / "a.json"), " ]0;x  31m : empty; expected a title or a body")
 
 

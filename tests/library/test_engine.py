@@ -53,7 +53,7 @@ def test_records_are_read_only_a_little_ahead(settings: Settings) -> None:
     def endless() -> Iterator[Item]:
         nonlocal read
         for read in count(1):
-            yield RawRecord(f"x:{read}", b'{"title": "hangs"}', read)
+            yield RawRecord(f"x:{read}", b'{"title": "hangs", "body": ""}', read)
 
     stream = local.answer(endless(), settings, 2)
     for _ in range(100):
@@ -157,7 +157,7 @@ def test_a_run_that_cannot_begin_is_one_line_and_leaves_nothing(
 
 
 def test_what_a_worker_cannot_load_is_our_error() -> None:
-    one = RawRecord("x:1", b'{"title": "hangs"}', 1)  # a second chunk would start a second process
+    one = RawRecord("x:1", b'{"title": "hangs", "body": ""}', 1)  # a second chunk would start a second process
     with pytest.raises(BundleError, match="model 'typo'"):
         list(local.answer([one], Settings("typo", Mode.BALANCED), 2))
 

@@ -95,7 +95,9 @@ def test_zstandard_costs_little_more_than_plain_lines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keep", [slice(-9), slice(100)])
 def test_zstandard_that_is_cut_is_named(keep: slice, tmp_path: Path) -> None:
-    file = zstandard(tmp_path / "cut.jsonl.zst", b"".join(b'{"title": "hangs %d"}\n' % i for i in range(9999)))
+    file = zstandard(
+        tmp_path / "cut.jsonl.zst", b"".join(b'{"title": "hangs %d", "body": ""}\n' % i for i in range(9999))
+    )
     file.write_bytes(file.read_bytes()[keep])
     with pytest.raises(InputError, match=r"cut\.jsonl\.zst: "):
         list(read_batch(str(file)))
@@ -106,14 +108,17 @@ def test_a_file_that_cannot_be_read_is_named(name: str, tmp_path: Path) -> None:
     if name.endswith(("parquet", "zst")):
         pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'distriage[parquet]'")
     if name != "none.jsonl":
-        (tmp_path / name).write_bytes(gzip.compress(b'{"title": "hangs"}\n' * 999)[:-9])
+        (tmp_path / name).write_bytes(gzip.compress(b'{"title": "hangs", "body": ""}\n' * 999)[:-9])
     with pytest.raises(InputError, match=name):
         list(read_batch(str(tmp_path / name)))
 
 
 @pytest.mark.parametrize("name", ["huge.jsonl", "huge.jsonl.zst"])
 def test_a_huge_line_is_refused_without_being_held(tmp_path: Path, name: str) -> None:
-    file, content = tmp_path / name, b'{"title": "' + b"x" * (5 << 20) + b'"}\n{"title": "hangs"}\n'
+    file, content = (
+        tmp_path / name,
+        b'{"title": "' + b"x" * (5 << 20) + b'", "body": ""}\n{"title": "hangs", "body": ""}\n',
+    )
     if name.endswith("zst"):
         zstandard(file, content)
     else:

@@ -49,7 +49,7 @@ def test_what_is_complete_is_left_as_it_is(again: Command, name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text + b'{"title": "it hangs"}\n', "of an input with fewer records"),
+        (lambda text: text + b'{"title": "it hangs", "body": ""}\n', "of an input with fewer records"),
         (lambda text: text[: text.rindex(b"{")], "of an input with more records"),
         (lambda text: text.replace(b'"a/b#2"', b'"a/b#9"'), "of other input: answer 6 is about a/b#2, not a/b#9"),
     ],
@@ -60,7 +60,7 @@ def test_other_input_is_refused(
 ) -> None:
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'distriage[parquet]'")
-    batch.write_bytes(batch.read_bytes() + b'{"title": "it hangs", "id": "a/b#2"}\n')
+    batch.write_bytes(batch.read_bytes() + b'{"title": "it hangs", "body": "", "id": "a/b#2"}\n')
     again(name)
     batch.write_bytes(change(batch.read_bytes()))
     assert_one_line(again(name), f"{name}: complete, but {message}")

@@ -99,7 +99,7 @@ def test_a_file_whose_name_is_not_utf8(keyword_bundle: Path, tmp_path: Path, sch
 
 def test_a_reader_that_goes_away_gets_no_traceback(keyword_bundle: Path, tmp_path: Path) -> None:
     file = tmp_path / "reports.jsonl"
-    file.write_text('{"title": "it hangs"}\n' * 400, encoding="utf-8")
+    file.write_text('{"title": "it hangs", "body": ""}\n' * 400, encoding="utf-8")
     with subprocess.Popen(
         [PROGRAM, "classify", file, "--model", keyword_bundle], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:

@@ -98,7 +98,7 @@ def test_a_key_comes_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 def test_a_batch_and_a_missing_name_are_refused(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
     batch = tmp_path / "reports.jsonl"
-    batch.write_bytes(b'{"title": "it hangs"}\n')
+    batch.write_bytes(b'{"title": "it hangs", "body": ""}\n')
     assert_one_line(
         command("classify", batch, "--second-reader", "http://127.0.0.1:1"),
         "--second-reader does not go with a batch or --output",

@@ -175,6 +175,7 @@ def test_a_saved_answer_of_github_is_read(tmp_path: Path, github: GitHub) -> Non
         ("a.md", b'{"body": "b"}', "`title` is missing; expected a string"),
         ("a.json", b'{"title": null}', "`title` is NoneType; expected a string"),
         ("a.json", b'{"title": 3}', "`title` is int; expected a string"),
+        ("a.json", b'{"title": "t", "description": "b"}', "`body` is missing; expected a string or null"),
         ("a.json", b'{"title": "t", "body": ["b"]}', "`body` is list; expected a string or null"),
     ],
 )
@@ -216,6 +217,7 @@ def test_bad_lines_are_marked_in_their_place_and_the_rest_is_read(tmp_path: Path
         (b"[1, 2]", "expected a JSON object with `title` and `body`, found list"),
         (b'{"body": "b"}', "`title` is missing; expected a string"),
         (b'{"title": 1}', "`title` is int; expected a string"),
+        (b'{"title": "t", "description": "b"}', "`body` is missing; expected a string or null"),
         (b'{"title": "t", "body": {}}', "`body` is dict; expected a string or null"),
         (b'{"title": " ", "body": ""}', "empty; expected a title or a body"),
         (b'{"title": "caf\xe9"}', "not valid UTF-8 at byte 14"),
@@ -260,7 +262,7 @@ def test_a_bad_record_keeps_its_id(tmp_path: Path) -> None:
 
 
 def test_blank_lines_count_for_the_line_number_but_give_nothing(tmp_path: Path) -> None:
-    path = write(tmp_path, b'\n{"title": "a"}\n   \n{}\n', "reports.jsonl")
+    path = write(tmp_path, b'\n{"title": "a", "body": ""}\n   \n{}\n', "reports.jsonl")
     read = list(read_batch(path))
     assert [item.id for item in read] == [f"{path}:2", f"{path}:4"]
 

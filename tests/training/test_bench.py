@@ -38,7 +38,7 @@ def test_what_cannot_be_measured_is_refused_before_it_begins(
 
 def test_parts_of_a_model_are_measured(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
     reports = tmp_path / "reports.jsonl"
-    reports.write_text('{"title": "it hangs"}\nnot json\n', encoding="utf-8")
+    reports.write_text('{"title": "it hangs", "body": ""}\nnot json\n', encoding="utf-8")
     options = ("--model", keyword_bundle, "--reports", reports, "--count", 2, "--rounds", 1, "--only", "parts")
     done = command("bench", *options)
     assert done.code == 0 and done.err.splitlines() == ["bench: parts"]
@@ -119,7 +119,7 @@ def test_ctrl_c_keeps_the_tables_of_what_was_measured(
 
 def test_a_measurement_that_fails_says_why(tmp_path: Path) -> None:
     reports = tmp_path / "reports.jsonl"
-    reports.write_text('{"title": "it hangs"}\n', encoding="utf-8")
+    reports.write_text('{"title": "it hangs", "body": ""}\n', encoding="utf-8")
     with pytest.raises(DistriageError, match=r"BundleError: .*expected a model bundle"):
         in_child("parts", bundle=tmp_path, reports=reports, count=1, rounds=1)
 

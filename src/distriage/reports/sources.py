@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import NoneType
 from typing import BinaryIO
 
 from distriage.base.errors import InputError
@@ -139,14 +140,12 @@ def report_of(value: object, name: str) -> IssueReport:
     """
     if not isinstance(value, dict):
         raise InputError(f"{name}: expected a JSON object with `title` and `body`, found {type(value).__name__}")
-    title, body = value.get("title"), value.get("body")
-    if not isinstance(title, str):
-        raise InputError(
-            f"{name}: `title` is {'missing' if 'title' not in value else type(title).__name__}; expected a string"
-        )
-    if body is not None and not isinstance(body, str):
-        raise InputError(f"{name}: `body` is {type(body).__name__}; expected a string or null")
-    return IssueReport(title=title, body=body or "", id=identifier_of(value, name))
+    for key, kinds, expected in (("title", str, "a string"), ("body", (str, NoneType), "a string or null")):
+        # GitHub has null for an empty body; where the key is missing, the text has another name.
+        if key not in value or not isinstance(value[key], kinds):
+            found = type(value[key]).__name__ if key in value else "missing"
+            raise InputError(f"{name}: `{key}` is {found}; expected {expected}")
+    return IssueReport(title=value["title"], body=value["body"] or "", id=identifier_of(value, name))
 
 
 def identifier_of(value: object, name: str) -> str:
