@@ -99,7 +99,8 @@ class Classifier:
             model: A bundle's directory, a shipped model's name, or None for the default.
             threads: Threads per report; by default one per core, which answers soonest. For throughput, run several
                 processes with one thread each.
-            own: A folder that `distriage learn` wrote with this model.
+            own: A folder that `distriage learn` wrote with this model; a report whose id names another repository than
+                that of the folder gets `own: None`.
             graph: The model's graph, if already loading, with its number of threads.
 
         Raises:

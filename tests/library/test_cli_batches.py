@@ -132,8 +132,9 @@ def test_a_cluster_s_errors_are_counted(
     summary: str,
 ) -> None:
     from distriage.engine import cluster
+    from distriage.engine.output import Tally
 
-    steps = [cluster.Step(before, 2, 0, 0), cluster.Step(2, 2, 9, errors)]
+    steps = [cluster.Step(before, 2), cluster.Step(2, 2, Tally(9, errors))]
     monkeypatch.setattr(cluster, "run", lambda *_, **__: iter(steps))
     done = classify(tmp_path / "in.jsonl", "--engine", "ray", "--output", tmp_path / "out")
     assert done.code == code and f"9 answers in 0 s{summary}" in done.err

@@ -154,6 +154,23 @@ def test_an_issue_of_another_repository_gets_none(
     assert (verdict.own is not None) == answered
 
 
+@pytest.mark.parametrize("form", [("--json",), (), ("--output", "out.jsonl")])
+def test_the_command_says_that_a_report_of_another_repository_gets_none(
+    command: Command, keyword_bundle: Path, own_labels: Path, tmp_path: Path, form: tuple[str, ...]
+) -> None:
+    """As after a transfer, or in a fork."""
+    file, rows = tmp_path / "in.jsonl", ["a/b#3", "Owner/Repo#3", "a/b#4"]
+    file.write_text("".join(json.dumps({"title": "t", "body": "b", "id": one}) + "\n" for one in rows))
+    options = [tmp_path / option if option.startswith("out") else option for option in form]
+    done = command("classify", file, *options, "--own", own_labels, "--model", keyword_bundle)
+    assert done.code == 0
+    said = "distriage: own labels are of owner/repo; none for 2 reports of another repository"
+    assert done.err.splitlines()[-1] == said
+    file.write_text(json.dumps({"title": "t", "body": "b"}))
+    done = command("classify", file, *options, "--own", own_labels, "--model", keyword_bundle)
+    assert done.code == 0 and "another repository" not in done.err
+
+
 def test_many_labels_are_cut_short(keyword_bundle: Path, own_labels: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(own_labels, tmp_path / "own"))
     manifest = json.loads((folder / MANIFEST).read_text())

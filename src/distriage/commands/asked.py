@@ -137,7 +137,7 @@ def answer(asked: Asked) -> None:
         classify = partial(reader.classify, classifier)
     answers = _verdicts(partial(classify, mode=asked.mode, explain=asked.explain, similar=asked.similar), reports)
     taxonomy = classifier.bundle.taxonomy
-    count, failures = print_answers(answers, taxonomy, json_=asked.json_, jsonl=asked.jsonl, quiet=batch)
+    count, failures = print_answers(answers, taxonomy, json_=asked.json_, jsonl=asked.jsonl, quiet=batch, own=asked.own)
     if batch:
         check_any_read(count, failures)
     elif failures:

@@ -21,7 +21,7 @@ from distriage.base.extras import needs_extra
 from distriage.base.texts import encoding_of
 from distriage.engine import Settings
 from distriage.engine.answers import CHUNK, Answers, checked, run_options
-from distriage.engine.output import is_error
+from distriage.engine.output import Tally
 from distriage.reports.formats import LINES
 from distriage.reports.records import COLUMNS, RawRecord, read_records
 
@@ -34,14 +34,12 @@ class Step(NamedTuple):
 
     Attributes:
         shards: Finished shards, including those of an earlier run.
-        answers: This run's.
-        errors: Those among them for unreadable records.
+        done: This run's answers.
     """
 
     shards: int
     of: int
-    answers: int
-    errors: int
+    done: Tally = Tally()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,37 +116,37 @@ class ShardWorker:
         return Answers(self._settings)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
-        """Answer a batch of Ray Data's shards: for each its numbers of answers and errors, and any failure.
+        """Answer a batch of Ray Data's shards: for each the numbers of a `Tally`, and any failure.
 
         Ray would wrap an exception of ours in one of its own and lose the one-line message.
         """
-        done: dict[str, list[Any]] = {"answers": [], "errors": [], "ended": []}
+        done: dict[str, list[Any]] = {name: [] for name in (*Tally._fields, "ended")}
         for shard in batch["item"]:
-            answers, errors, ended = 0, 0, ""
+            tally, ended = Tally(), ""
             try:
-                answers, errors = self._write(Shard(**json.loads(shard)))
+                tally = self._write(Shard(**json.loads(shard)))
             except DistriageError as caught:
                 ended = str(caught)
-            for name, value in (("answers", answers), ("errors", errors), ("ended", ended)):
+            for name, value in {**tally._asdict(), "ended": ended}.items():
                 done[name].append(value)
         return done
 
-    def _write(self, shard: Shard) -> tuple[int, int]:
+    def _write(self, shard: Shard) -> Tally:
         done = self._output / shard.name
         part = done.with_name(f".{shard.name}.{os.getpid()}")
-        count = errors = 0
+        tally = Tally()
         try:
             with writing(done):
                 with part.open("w", encoding="utf-8") as stream:
                     records = shard.records()
                     while some := list(islice(records, CHUNK)):
-                        answers = self._answers.lines(some)
-                        stream.writelines(f"{line}\n" for line in answers)
-                        count, errors = count + len(answers), errors + sum(map(is_error, answers))
+                        for line in self._answers.lines(some):
+                            stream.write(f"{line}\n")
+                            tally = tally.with_answer(line)
                 part.replace(done)
         finally:
             part.unlink(missing_ok=True)
-        return count, errors
+        return tally
 
 
 def run(
@@ -176,7 +174,7 @@ def run(
     settings, bundle = checked(settings)
     _open(folder, {"options": run_options(settings, bundle), "shards": list(map(asdict, shards))}, resume=resume)
     missing = [shard for shard in shards if not (folder / shard.name).exists()]
-    step = Step(len(shards) - len(missing), len(shards), 0, 0)
+    step = Step(len(shards) - len(missing), len(shards))
     yield step
     if not missing:
         return
@@ -195,7 +193,8 @@ def run(
     for row in answered.iter_rows():
         if row["ended"]:
             raise DistriageError(row["ended"])
-        step = Step(step.shards + 1, step.of, step.answers + int(row["answers"]), step.errors + int(row["errors"]))
+        done = Tally(*(number + int(row[name]) for name, number in step.done._asdict().items()))
+        step = Step(step.shards + 1, step.of, done)
         yield step
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from distriage.base.disk import writing
 from distriage.base.errors import InputError
@@ -22,6 +22,19 @@ ROWS = 1000  # of a row group
 _FAR = 0x7FFFFFFE  # a byte that Windows locks; others could not read it, and a file is mostly shorter
 
 
+class Tally(NamedTuple):
+    """Answers, and among them those of unreadable records and those without own labels."""
+
+    answers: int = 0
+    errors: int = 0
+    without_own: int = 0
+
+    def with_answer(self, line: str) -> Tally:
+        """With one more."""
+        # A key of every verdict; strings hold no quote but after a backslash.
+        return Tally(self.answers + 1, self.errors + ('"axes":' not in line), self.without_own + ('"own":null' in line))
+
+
 class Output:
     """Answers, one per line. Until `finish`, they lie in `FILE.part`, as plain JSONL for every FILE, and the options of
     the run in `FILE.part.json`.
@@ -30,7 +43,7 @@ class Output:
 
     Attributes:
         count: Answers in the file, including those of an earlier run.
-        errors: Errors among those of the earlier run.
+        before: Those of the earlier run.
     """
 
     def __init__(self, path: str, options: Mapping[str, Any], *, resume: bool) -> None:
@@ -75,19 +88,19 @@ class Output:
                 self._check_options(options)
             else:
                 raise InputError(f"{self.part}: holds an unfinished run; pass --resume to go on, or delete it")
-            self.count, self.errors, self._last = self._whole_lines()
+            self.before, self._last = self._whole_lines()
+            self.count = self.before.answers
 
-    def _whole_lines(self) -> tuple[int, int, bytes]:
-        """Counts lines, and errors among them; cuts an unfinished line off."""
-        count, errors, end, last = 0, 0, 0, b""
+    def _whole_lines(self) -> tuple[Tally, bytes]:
+        """Counts lines, and has the last one; cuts an unfinished line off."""
+        tally, end, last = Tally(), 0, b""
         self._stream.seek(0)
         for line in self._stream:
             if not line.endswith(b"\n"):
                 break
-            count, end, last = count + 1, end + len(line), line
-            errors += is_error(line.decode("utf-8", "replace"))
+            tally, end, last = tally.with_answer(line.decode("utf-8", "replace")), end + len(line), line
         self._stream.truncate(end)
-        return count, errors, last
+        return tally, last
 
     def _check_options(self, options: Mapping[str, Any]) -> None:
         try:
@@ -211,11 +224,6 @@ def differences(before: Mapping[str, Any], options: Mapping[str, Any]) -> str:
 def part_of(path: str) -> Path:
     """Where answers lie until a run is complete."""
     return Path(f"{path}.part")
-
-
-def is_error(line: str) -> bool:
-    """Whether an answer is that of an unreadable record."""
-    return '"axes":' not in line  # a key of every verdict; strings hold no quote but after a backslash
 
 
 def is_complete(path: str) -> bool:

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from types import FrameType
@@ -16,12 +15,13 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from distriage.answer.printed import say_without_own
 from distriage.base.errors import DistriageError, GitHubError, InputError, WorkerError
 from distriage.base.terminal import counted, say
 from distriage.engine import Settings, cluster, local
 from distriage.engine.answers import Item, checked, id_of, run_options, title_of
 from distriage.engine.finished import difference
-from distriage.engine.output import Output, is_complete, is_error
+from distriage.engine.output import Output, Tally, is_complete
 from distriage.reports.formats import is_batch
 from distriage.reports.records import (
     COLUMNS,
@@ -101,7 +101,7 @@ def run_local(
         with _progress(console) as progress:
             task = progress.add_task("", total=items.total or None, reports="0")
             write: Callable[[str], None] = target.write if target is not None else _print
-            before = _Done(target.count, target.errors) if target is not None else _Done()
+            before = target.before if target is not None else Tally()
             for done in _paced(_write_all(local.answer(stream, settings, workers), write, before), target, before):
                 progress.update(task, completed=items.position, reports=f"{done.answers:,}")
         if items.failure is not None:
@@ -110,6 +110,7 @@ def run_local(
             target.finish(list(bundle.manifest.axes))
         place = "" if output is None else f": {output}"
         console.print(f"{counted(done.answers, 'answer')}{_errors(done.errors)}{place}", soft_wrap=True, markup=False)
+        say_without_own(settings.own, done.without_own)
         check_any_read(done.answers, done.errors)
 
 
@@ -135,23 +136,14 @@ def _interrupted(target: Output | None) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """Answers written by now, and errors among them."""
-
-    answers: int = 0
-    errors: int = 0
-
-
-def _write_all(answers: Iterator[tuple[Item, str]], write: Callable[[str], None], before: _Done) -> Iterator[_Done]:
-    errors = before.errors
-    for number, (_, line) in enumerate(answers, before.answers + 1):
+def _write_all(answers: Iterator[tuple[Item, str]], write: Callable[[str], None], done: Tally) -> Iterator[Tally]:
+    for _, line in answers:
         write(line)
-        errors += is_error(line)
-        yield _Done(number, errors)
+        done = done.with_answer(line)
+        yield done
 
 
-def _paced(steps: Iterator[_Done], target: Output | None, before: _Done) -> Iterator[_Done]:
+def _paced(steps: Iterator[Tally], target: Output | None, before: Tally) -> Iterator[Tally]:
     """Some of the steps, including the last one; the file is up to date after each."""
     shown, done = time.monotonic(), before
     for done in steps:
@@ -208,15 +200,16 @@ def run_cluster(
         steps = cluster.run(sources, output, settings, resume=resume, workers=workers)
         first = last = next(steps)
         for last in chain([first], steps):
-            progress.update(task, completed=last.shards, total=last.of, reports=f"{last.answers:,}")
+            progress.update(task, completed=last.shards, total=last.of, reports=f"{last.done.answers:,}")
     console.print(
-        f"{counted(last.answers, 'answer')} in {time.monotonic() - started:.0f} s{_errors(last.errors)}: "
+        f"{counted(last.done.answers, 'answer')} in {time.monotonic() - started:.0f} s{_errors(last.done.errors)}: "
         f"{output}/part-*.jsonl",
         soft_wrap=True,
         markup=False,
     )
+    say_without_own(settings.own, last.done.without_own)
     if not first.shards:
-        check_any_read(last.answers, last.errors)
+        check_any_read(last.done.answers, last.done.errors)
 
 
 def _progress(console: Console) -> Progress:

@@ -15,6 +15,7 @@ import pytest
 from distriage.base.errors import BundleError, DistriageError, InputError
 from distriage.base.types import Mode
 from distriage.engine import Settings, cluster, local
+from distriage.engine.output import Tally
 from distriage.reports.records import read_records
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of Ray and pandas, about themselves
@@ -78,7 +79,7 @@ def test_a_run_that_a_damaged_file_ends_goes_on_with_the_shards_that_are_missing
     monkeypatch.setattr(cluster, "SHARD_LINES", SHARD_LINES)
     settings = Settings(str(keyword_bundle), Mode.BALANCED)
     last, output = tmp_path / "last.jsonl.gz", tmp_path / "out"
-    files, whole = [str(batch), str(last)], gzip.compress(b'{"title": "it hangs"}\n' * 3)
+    files, whole = [str(batch), str(last)], gzip.compress(b'{"title": "it hangs", "body": ""}\n' * 3)
     last.write_bytes(whole[:-9])
     with pytest.raises(DistriageError, match=r"last\.jsonl\.gz: damaged") as refused:
         list(cluster.run(files, str(output), settings, resume=False, workers=1))
@@ -93,7 +94,7 @@ def test_a_run_that_a_damaged_file_ends_goes_on_with_the_shards_that_are_missing
         other = Settings(str(keyword_bundle), Mode.BEST)
         list(cluster.run(files, str(output), other, resume=True, workers=1))
     first, *_, last = cluster.run(files, str(output), settings, resume=True, workers=1)
-    assert first == (5, 7, 0, 0) and last == (7, 7, SHARD_LINES + 3, 0)
+    assert first == (5, 7, Tally()) and last == (7, 7, Tally(SHARD_LINES + 3, 0, SHARD_LINES + 3))
     assert {part.name: part.read_bytes() for part in output.glob("part-*[0-5].jsonl")} == parts
 
 
@@ -117,7 +118,7 @@ def test_a_shard_that_cannot_be_written_is_one_line_and_leaves_nothing_behind(
 def test_a_shard_says_how_many_of_its_records_cannot_be_read(batch: Path, tmp_path: Path, keyword_bundle: Path) -> None:
     shards = [json.dumps(asdict(shard)) for shard in cluster.plan([str(batch)])]
     said = cluster.ShardWorker(Settings(str(keyword_bundle), Mode.BALANCED), str(tmp_path))({"item": shards})
-    assert said == {"answers": [RECORDS + 1], "errors": [1], "ended": [""]}
+    assert said == {"answers": [RECORDS + 1], "errors": [1], "without_own": [RECORDS], "ended": [""]}
 
 
 def test_without_its_model_a_run_writes_nothing(batch: Path, tmp_path: Path) -> None:
