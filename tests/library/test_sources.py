@@ -4,6 +4,7 @@ import codecs
 import gzip
 import io
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -93,17 +94,27 @@ def test_a_table_is_not_taken_for_a_report(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("content", "each"),
     [
-        '[{"number": 1, "title": "It hangs", "body": "b"}]',
-        '{"title": "It hangs"}\n{"title": "It crashes"}\n{"title": "It leaks"}\n',
-        '{\n  "title": "It hangs"\n}\n{\n  "title": "It crashes"\n}\n',
-        '{"title": "It hangs"} {"title": "It crashes"} and the rest was cut',
+        ('[{"number": 1, "title": "It hangs", "body": "b"}]', "'.[]'"),  # as `gh issue list --json` writes it
+        ('{"title": "It hangs"}\n{"title": "It crashes"}\n{"title": "It leaks"}\n', "."),
+        ('{\n  "title": "It hangs"\n}\n{\n  "title": "It crashes"\n}\n', "."),
+        ('{"title": "It hangs"} {"title": "It crashes"} and the rest was cut', "."),
     ],
 )
-def test_several_reports_are_not_taken_for_one(tmp_path: Path, content: str) -> None:
-    with pytest.raises(InputError, match=r"several reports; expected one \(`distriage classify` reads many"):
-        read_report(write(tmp_path, content, "-reports"))
+def test_several_reports_are_answered_with_what_makes_a_batch_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, each: str
+) -> None:
+    said = "several reports; expected one, or several in a file, a line each: jq -c"
+    for name in ("reports", "my reports.json"):
+        path = write(tmp_path, content, name)
+        with pytest.raises(InputError) as refused:
+            read_report(path)
+        assert str(refused.value) == f"{path}: {said} {each} {shlex.quote(path)} > FILE.jsonl"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+    with pytest.raises(InputError) as refused:
+        read_report("-")
+    assert str(refused.value) == f"standard input: {said} {each} > FILE.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +180,7 @@ def test_a_saved_answer_of_github_is_read(tmp_path: Path, github: GitHub) -> Non
         ("a.JSON", b"It hangs", "not valid JSON; expected an object with `title` and `body`"),
         ("a.json", DEEP, "not valid JSON; expected an object with `title` and `body`"),
         ("a.json", HUGE_NUMBER, "not valid JSON; expected an object with `title` and `body`"),
-        ("a.json", b'[{"title": "t"}]', "expected a JSON object with `title` and `body`, found list"),
+        ("a.json", b"[1]", "expected a JSON object with `title` and `body`, found list"),
         ("a.json", b'"It hangs"', "expected a JSON object with `title` and `body`, found str"),
         ("a.json", b"null", "expected a JSON object with `title` and `body`, found NoneType"),
         ("a.md", b'{"body": "b"}', "`title` is missing; expected a string"),

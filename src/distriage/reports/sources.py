@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import NoneType
@@ -46,15 +45,18 @@ def read_report(path: str, title: str | None = None) -> IssueReport:
     is_json = path.lower().endswith(".json")
     if is_json or (title is None and text.lstrip().startswith(("{", "["))):
         value = _parse(text)
+        if _are_reports(_first_two(text) if value is _NO_JSON else value):
+            each = "." if value is _NO_JSON else "'.[]'"
+            file = "" if path == "-" else f"{shlex.quote(path)} "
+            raise InputError(
+                f"{name}: several reports; expected one, or several in a file, a line each: "
+                f"jq -c {each} {file}> FILE.jsonl"
+            )
         if is_json and value is _NO_JSON:
             raise InputError(f"{name}: not valid JSON; expected an object with `title` and `body`")
         if is_json or isinstance(value, dict):
             report = report_of(value, name)
             return report if title is None else replace(report, title=title)
-        if _are_reports(value if isinstance(value, list) else _first_two(text)):
-            raise InputError(
-                f"{name}: several reports; expected one (`distriage classify` reads many from a FILE.jsonl)"
-            )
     if title is not None:
         return IssueReport(title=title, body=text, id=path)
     first, _, rest = text.lstrip().partition("\n")
@@ -87,8 +89,8 @@ def _first_two(text: str) -> list[object]:
     return found
 
 
-def _are_reports(values: Sequence[object]) -> bool:
-    return bool(values) and all(isinstance(one, dict) and "title" in one for one in values)
+def _are_reports(value: object) -> bool:
+    return isinstance(value, list) and value != [] and all(isinstance(one, dict) and "title" in one for one in value)
 
 
 def _read_bytes(path: str, name: str) -> bytes:
