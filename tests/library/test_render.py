@@ -8,7 +8,7 @@ from rich.console import Console
 
 from distriage.answer import render
 from distriage.answer.playbooks import playbook_of
-from distriage.answer.render import plain
+from distriage.answer.render import Cell, Grid, Line, plain
 from distriage.answer.render import shown as shown_parts
 from distriage.answer.screen import print_parts
 from distriage.answer.verdict import AxisVerdict, EvidenceLine, LabelProbability, MissingFact, Verdict
@@ -114,7 +114,7 @@ def longest_checks() -> Iterator[tuple[str, str]]:
             yield label, max((check.say for check in book.checks), key=len, default="")
 
 
-@pytest.mark.parametrize("width", [100, 120])
+@pytest.mark.parametrize("width", [100, 132])  # as a list, and as a table
 def test_the_longest_verdict_fits_a_screen_of_24_lines(width: int) -> None:
     lines = shown(longest_verdict(), default_taxonomy(), width=width).splitlines()
     assert len(lines) <= 24
@@ -256,6 +256,21 @@ def test_a_narrow_terminal_shows_every_label_in_full(width: int) -> None:
     for axis in default_taxonomy().axes.values():
         label = "no" if axis.id == "distributed" else max(axis.label_ids, key=len)
         assert label in text
+
+
+@pytest.mark.parametrize("width", [76, 77, 80, 81, 90])
+def test_the_table_is_shown_wherever_it_fits(width: int) -> None:
+    """The example's: 81 columns, or 77 with narrower gaps; a terminal mostly has 80."""
+    sure, unsure = "rank-desynchronization", "perhaps distributed-tuning"
+    rows = [
+        [Cell(cell) for cell in ("Distributed", said, "0.92", "communication-library-defect", "0.01")]
+        for said in (sure, unsure)
+    ]
+    out = io.StringIO()
+    grid = Grid(rows, ("", "verdict", "p", "second guess", "p"), right=(2, 4), else_lines=[Line([Cell("a list")])])
+    print_parts(Console(file=out, width=width), [grid])
+    assert ("a list" in out.getvalue()) == (width < 77)
+    assert all(len(line) <= width for line in out.getvalue().splitlines())
 
 
 def test_a_pipe_gets_lines_that_are_neither_cut_nor_padded() -> None:

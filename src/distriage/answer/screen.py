@@ -34,17 +34,24 @@ def _rendered(console: Console, part: Line | Grid) -> Iterator[RenderableType]:
         text = Text.assemble(*map(_text, part.cells), overflow="ellipsis" if part.cut else "fold", no_wrap=part.cut)
         yield Padding(text, (0, 0, 0, part.indent), expand=False) if part.indent else text
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(part.heads))
+    unbounded = console.options.update(width=10_000)  # else a table is never measured wider than the terminal
+    for gap in (2, 1):  # between columns; the narrower one where the terminal needs it
+        table = _table(part, gap)
+        if not part.else_lines or console.measure(table, options=unbounded).maximum <= console.width:
+            yield table
+            return
+    for line in part.else_lines:
+        yield from _rendered(console, line)
+
+
+def _table(part: Grid, gap: int) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), show_header=bool(part.heads))
     for place, head in enumerate(part.heads or ("",) * len(part.rows[0])):
         side: Literal["left", "right"] = "right" if place in part.right else "left"
         table.add_column(head, justify=side, header_style="dim", overflow="fold", no_wrap=place in part.whole)
     for row in part.rows:
         table.add_row(*map(_text, row))
-    if part.else_lines and console.measure(table).maximum >= console.width:
-        for line in part.else_lines:
-            yield from _rendered(console, line)
-    else:
-        yield table
+    return table
 
 
 def _text(cell: Cell) -> Text:
