@@ -172,6 +172,12 @@ def test_the_mode_decides_the_outcome(keyword_classifier: Classifier) -> None:
     assert outcomes == {Mode.BEST: "apply", Mode.BALANCED: "apply", Mode.PRECISE: "suggest"}
 
 
+def test_a_title_has_one_line_and_no_colours(keyword_classifier: Classifier) -> None:
+    """As the first line of a log that a terminal showed in red."""
+    report = IssueReport("\x1b[1;31mNCCL timeout\x1b[0m\r\nafter  [10m]\x1b[K", "it hangs")
+    assert verdict_of(keyword_classifier, report).title == "NCCL timeout after [10m]"
+
+
 def test_lone_surrogates_do_not_break_the_json(keyword_classifier: Classifier) -> None:
     """JSON input may bring them into a title, and a file's name that is not UTF-8 into the id."""
     verdict = verdict_of(

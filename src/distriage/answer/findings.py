@@ -25,7 +25,7 @@ from distriage.answer.verdict import (
     VersionPair,
 )
 from distriage.answer.worth import CHECK, QUESTION, deserves, measures
-from distriage.base.texts import folded, regex
+from distriage.base.texts import folded, one_line, regex
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.facts.compatibility.known_bad import known_bad
 from distriage.facts.compatibility.misfits import Misfit, listed, misfits
@@ -129,7 +129,7 @@ class Findings:
         rivals = differential(decisions, ranked, taxonomy, situation, right_among)
         return Verdict(
             id=report.id,
-            title=" ".join(report.title.split()),
+            title=one_line(report.title),
             model=prediction.model,
             taxonomy_version=taxonomy.version,
             mode=mode,

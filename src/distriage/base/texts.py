@@ -71,6 +71,14 @@ def regex(text: str, flags: int = 0) -> re.Pattern[str]:
     return cast(re.Pattern[str], _Later(text, flags))
 
 
+_COLOUR = regex(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+
+
+def one_line(text: str) -> str:
+    """A title on one line, without a terminal's colours."""
+    return " ".join(_COLOUR.sub("", text).split())
+
+
 def packaged(package: str, name: str) -> str:
     """A text file that the wheel brings, beside the modules of a package."""
     return Path(import_module(package).__path__[0], name).read_text(encoding="utf-8")

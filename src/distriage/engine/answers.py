@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from distriage.answer.verdict import FailedRecord
+from distriage.base.texts import one_line
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.engine import Settings
@@ -35,7 +36,7 @@ def id_of(item: Item) -> str:
 def title_of(item: Item) -> str | None:
     """The title as the answer to an item holds it; None for a record that cannot be read."""
     read = parsed(item)
-    return " ".join(read.title.split()).encode("utf-8", "replace").decode() if isinstance(read, IssueReport) else None
+    return one_line(read.title).encode("utf-8", "replace").decode() if isinstance(read, IssueReport) else None
 
 
 def checked(settings: Settings) -> tuple[Settings, Bundle]:
