@@ -18,6 +18,7 @@ from distriage.reading.report import MAX_REPORT_BYTES
 from distriage.recipe.text import MAX_TITLE_CHARS
 
 MAX_STRAY_SHARE = 0.01  # of characters that are not UTF-8; a larger share means another encoding
+MAX_NUL_SHARE = 0.1  # a node that dies leaves some in its log
 MAX_TORN = 6  # bytes, of one character at each end
 _TABLES = (".csv", ".tsv")  # read as one report, a table would become a title and a body
 _FENCES = ("```", "~~~")
@@ -123,15 +124,17 @@ def _decode(content: bytes, name: str) -> str:
     """The text, with a mark for each stray byte: `tail -c` cuts characters, and logs hold other bytes."""
     if encoding_of(content) == "utf-16":
         return content.decode("utf-16", "replace")
-    if b"\0" in content[:8192]:
+    nuls = content.count(b"\0")
+    if nuls > MAX_NUL_SHARE * len(content):
         raise InputError(f"{name}: binary data; expected text in UTF-8")
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-8-sig").replace("\0", "")
     except UnicodeDecodeError as error:
         text = content.decode("utf-8-sig", "replace")
         if text.count("\ufffd") > max(MAX_STRAY_SHARE * len(text), MAX_TORN):
-            raise InputError(f"{name}: not valid UTF-8 at byte {error.start}; expected text in UTF-8") from None
-        return text
+            found = "binary data" if nuls else f"not valid UTF-8 at byte {error.start}"
+            raise InputError(f"{name}: {found}; expected text in UTF-8") from None
+        return text.replace("\0", "")
 
 
 def report_of(value: object, name: str) -> IssueReport:
