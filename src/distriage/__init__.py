@@ -67,9 +67,10 @@ def classify(
     Args:
         title: The issue's title; may be empty if `body` is not.
         body: The issue's body, Markdown; may be None.
-        mode: How sure a label must be: `best` (always the likeliest), `balanced` (right in about 80 % of the cases) or
-            `precise` (90 %).
+        mode: How sure a label must be: `best` (the likeliest, unless the report is of another field or says too
+            little), `balanced` (right in about 80 % of the cases) or `precise` (90 %).
         explain: Also mark the lines that carried each verdict; costs up to 40 model passes.
+        similar: Also name known issues like this one, with what fixed them.
 
     Returns:
         The verdict. `verdict.axes["symptom"].outcome` says whether to act on `verdict.axes["symptom"].label`;
@@ -77,6 +78,7 @@ def classify(
 
     Raises:
         InputError: the report is empty, too large or not text, or `mode` is unknown.
+        BundleError: the installed model is damaged.
     """
     from distriage.base.types import IssueReport
 
