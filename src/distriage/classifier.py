@@ -77,7 +77,8 @@ def token_ids(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 class Classifier:
-    """The model of one bundle, ready to classify many reports. Safe to share between threads.
+    """The model of one bundle, ready to classify many reports. Safe to share between threads. It cannot be pickled:
+    each process makes its own.
 
     Attributes:
         gate: Its domain gate, if any.
@@ -105,7 +106,10 @@ class Classifier:
 
         Raises:
             BundleError: the bundle or the folder is missing or damaged.
+            InputError: `threads` is no integer from 1 on.
         """
+        if threads is not None and (not isinstance(threads, int) or threads < 1):
+            raise InputError(f"threads: {threads!r}; expected an integer from 1 on, or None")
         path = find_bundle(model)
         graph = graph or LoadingGraph(path / GRAPH, threads)  # loads while the rest is read
         self.bundle = Bundle(path, whole=False)
@@ -163,6 +167,7 @@ class Classifier:
             report: The report; `distriage.classify` takes a title and a body.
             mode: How sure a label must be to be applied.
             explain: Also mark the lines that carried each verdict; costs up to 40 model passes.
+            similar: Also name known issues like this one, with what fixed them.
 
         Raises:
             InputError: the report is empty or too large, or not an `IssueReport`; or `mode` is not a `Mode`.

@@ -171,6 +171,12 @@ def test_what_is_no_report_is_refused_in_one_line(keyword_classifier: Classifier
             ask(given)  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
+def test_a_number_of_threads_that_makes_no_sense_is_refused(keyword_bundle: Path, threads: object) -> None:
+    with pytest.raises(InputError, match=r"^threads: .*; expected an integer from 1 on, or None$"):
+        Classifier(keyword_bundle, threads=threads)  # type: ignore[arg-type]
+
+
 def test_threads_share_a_classifier(keyword_classifier: Classifier) -> None:
     inputs = [prepare(report.title, report.body) for report in REPORTS]
     expected = keyword_classifier.predict_inputs(inputs)
