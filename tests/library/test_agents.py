@@ -172,6 +172,12 @@ def test_half_an_emoji_is_read_as_everywhere(classifier: Classifier) -> None:
     assert found["isError"] is False and found["structuredContent"]["axes"]
 
 
+def test_null_counts_as_left_out(classifier: Classifier) -> None:
+    """GitHub sends it for an empty body, and agents for what they do not know."""
+    given = {"body": None, "issue": None, "mode": None}
+    assert called(classifier, "classify", title=TITLE, **given) == called(classifier, "classify", title=TITLE)
+
+
 # ---------------------------------------------------------------- protocol
 
 
@@ -204,6 +210,7 @@ def test_a_message_that_is_too_long_is_skipped_whole(classifier: Classifier) -> 
     ("arguments", "named"),
     [
         ({}, "title: missing"),
+        ({"title": None}, "title: missing"),
         ({"title": 5}, "title: 5; expected the report's title"),
         ({"title": TITLE, "top": 11}, "top: 11; expected how many"),
         ({"title": TITLE, "top": True}, "top: True"),

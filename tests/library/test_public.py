@@ -79,6 +79,7 @@ def test_what_cannot_be_classified_ends_in_one_line() -> None:
 
 def test_a_report_may_have_no_body() -> None:
     assert distriage.classify(TITLE, None) == distriage.classify(TITLE)
+    assert distriage.IssueReport(TITLE, None) == distriage.IssueReport(TITLE, "")  # type: ignore[arg-type]
 
 
 def test_help_says_what_to_give_and_what_comes_back() -> None:

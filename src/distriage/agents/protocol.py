@@ -104,26 +104,25 @@ class _Server:
         if tool is None:
             raise _RefusedError(_BAD_PARAMS, f"no tool {_shown(name)}; expected one of {', '.join(self.tools)}")
         try:
-            check_arguments(arguments, tool.described["inputSchema"])
-            found = tool.call(**arguments)
+            found = tool.call(**checked_arguments(arguments, tool.described["inputSchema"]))
         except DistriageError as error:  # for the agent, who can call again
             return {"content": [{"type": "text", "text": _shown(str(error))}], "isError": True}
         return {"content": [{"type": "text", "text": json.dumps(found)}], "structuredContent": found, "isError": False}
 
 
-def check_arguments(arguments: object, schema: Mapping[str, Any]) -> None:
-    """Hold arguments against a schema of strings, integers and words to choose from.
+def checked_arguments(arguments: object, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that fit a schema of strings, integers and words to choose from; null counts as left out.
 
     Raises:
         InputError: one is unknown, missing or of another type or range.
     """
     if not isinstance(arguments, dict):
         raise InputError(f"arguments: {type(arguments).__name__}; expected an object")
-    known = schema["properties"]
+    known, given = schema["properties"], {name: value for name, value in arguments.items() if value is not None}
     for name in schema.get("required", ()):
-        if name not in arguments:
+        if name not in given:
             raise InputError(f"{name}: missing; expected {known[name]['description']}")
-    for name, value in arguments.items():
+    for name, value in given.items():
         if name not in known:
             raise InputError(f"{_shown(name)}: not an argument; expected {', '.join(known)}")
         about = known[name]
@@ -133,6 +132,7 @@ def check_arguments(arguments: object, schema: Mapping[str, Any]) -> None:
             fits = type(value) is int and about["minimum"] <= value <= about["maximum"]
         if not fits:
             raise InputError(f"{name}: {_shown(value)}; expected {about['description']}")
+    return given
 
 
 def _error(number: object, code: int, message: str) -> Mapping[str, Any]:

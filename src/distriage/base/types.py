@@ -83,7 +83,7 @@ class IssueReport:
 
     Attributes:
         title: May be empty if `body` is not.
-        body: Markdown; may be empty if `title` is not.
+        body: Markdown; may be empty if `title` is not. None, which GitHub sends for an empty one, becomes empty.
         id: The caller's own name, e.g. `owner/repo#12` or a file name; may be empty.
         forms: Those of the repository that it was filed in; None: not known.
     """
@@ -92,6 +92,10 @@ class IssueReport:
     body: str
     id: str = ""
     forms: FormLines | None = None
+
+    def __post_init__(self) -> None:
+        if self.body is None:
+            object.__setattr__(self, "body", "")
 
 
 @dataclass(frozen=True)  # without slots, for cached properties
