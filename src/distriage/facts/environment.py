@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from distriage.base.texts import regex
-from distriage.facts.counting.counts import GpuCounts, count_gpus, counts_gpus, speaks_of_several_nodes
-from distriage.facts.counting.nodes import are_on_a_machine, count_nodes, is_each, printed_counts
+from distriage.facts.counting.counts import GpuCounts, count_gpus, counts_gpus
+from distriage.facts.counting.each import is_said_of_each, speaks_of_several_nodes
+from distriage.facts.counting.nodes import are_on_a_machine, count_nodes, printed_counts
 from distriage.facts.counting.options import JOB_OF_SEVERAL, asks_for_one
 from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
@@ -239,7 +240,7 @@ def _counted(
     times = nodes[0] if nodes else 1
     # The sum over several nodes is unknown without their number
     several = nodes is None and (
-        speaks_of_several_nodes(text.words) or (per_node is not None and is_each(text.words, per_node[1]))
+        speaks_of_several_nodes(text.words) or (per_node is not None and is_said_of_each(text.words, per_node[1]))
     )
     if per_node and not several and (total is None or per_node[0] * times > total[0]):
         counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))

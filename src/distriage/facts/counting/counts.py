@@ -8,6 +8,14 @@ from typing import NamedTuple
 
 from distriage.base.texts import regex
 from distriage.facts.counting.degrees import stated_degree
+from distriage.facts.counting.each import (
+    EACH_IN_BRACKETS,
+    PER_NODE_BEHIND,
+    each_with,
+    is_of_each_node,
+    is_single_of_each,
+    speaks_of_several_nodes,
+)
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
 from distriage.facts.counting.options import JOB_OF_SEVERAL, MPI_LAUNCHERS, NO_GPUS, ONE_VISIBLE, OPTIONS, asked_gpus
 from distriage.facts.counting.parts import BY_NODES, part_of
@@ -57,30 +65,8 @@ _OF_A_PART = regex(
     r"\s(?:per|(?:for|in|on) (?:each|every))\s(?:[\w-]{1,12}\s)?"
     r"(?:actor|card|container|engine|experiment|instance|pod|replica|service|socket|task|trial|worker)\b"
 )
-# Two workers with two L40 each, 4 workers with 8 ranks each
-_NUMBER = rf"[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}"
-_EACH_WITH = regex(
-    rf"\b(?P<v>{_NUMBER}) (?:[a-z\d]{{2,12}} )?(?:(?P<workers>workers?)|nodes|machines|servers|hosts|vms)"
-    rf" (?:with|of|having) (?P<by>{_NUMBER}) (?:(?!cpu|core)[a-z\d]{{2,8}} )?"
-    r"(?:[ghn]pus?|cards|ranks|(?P<processes>processes)|[abhvl]\d{2,3}s?) each\b"
-)
-# A machine of the reporter, perhaps with the GPUs that the report counts elsewhere
-A_MACHINE = regex(
-    r"\b(?:my|our|this|the same|in|on an?|on one|a single) (?:[\w.-]{1,16} ){0,3}?"
-    r"(?:machine|workstation|server|pc|rig|dgx)\b(?! learning)|\.\d{0,2}x?large\b"
-)
-_SEVERAL_NODES = regex(
-    r"kind: (?:leaderworkerset|raycluster|rayjob|rayservice|jobset|statefulset)\b"
-    r"|hosts\b|multi[- ]?host|node(?:s\b(?<!numa nodes)|\b(?:(?<=new node)|(?<=second node)|(?<=other node)))"
-    r"|multi[- ]?node|machines\b|[多几跨]机|[多几跨]个?节点"
-)
 # For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
 _OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")
-# 16 GPUs (8 each), 8 V100s to train (4 on each node)
-_EACH_IN_BRACKETS = regex(
-    r"\((?P<v>[1-9]\d?) each\)|(?:gpus?|cards?|[abhlv]\d{2,3}s?)\b[^\n().,]{0,24}"
-    r"\((?P<part>[1-9]|1\d) (?:gpus? )?(?:on each|in each|per) (?:node|machine|server|host)\)"
-)
 # Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
 _PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
 _IN_OTHER_SCRIPTS = (
@@ -91,29 +77,11 @@ _IN_OTHER_SCRIPTS = (
     regex(r"gpu\s?(?:数量|卡数|个数|数)\s?[:：=为]\s?(?P<v>\d{1,4})"),
 )
 
-# "8 GPUs each", "8 GPUs per node", "8-GPU nodes"; before: "each with 8", "nodes x 8", 每台8.
-_PER_NODE_BEHIND = regex(
-    r"(?:[ -](?:GPUs?|cards?|SXM\d?|PCIe|NVL|HBM\de?|\d{2,3}\s?GB?)){0,3},?"
-    r"(?:\s(?:each\b(?!\s(?:with|ha))|(?:per|(?:on|in) (?:each|every|a)(?: of (?:the )?\w{1,8})?|an?)"
-    r"\s(?:node|machine|server|host)s?\b)"
-    r"|\s?/\s?(?:node|machine|server|host|节点|台|机)|[ -](?:node|machine|server)s?\b(?! learning)|\s?(?:机器|服务器)"
-    r"|\s?[x×*]\s?\d{1,3}\s?(?:nodes|machines|台|机|节点))",
-    re.I,
-)
-_PER_NODE_BEFORE = regex(
-    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|[台机]器?\s?各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
-    r"|\b(?:each|every)\s(?:(?:node|machine|server|host|instance)\s)?(?:with|has|having|of)\s"
-    r"|(?P<with>\b(?:nodes|machines|servers|hosts)\s(?:with|have)\s)"
-    r"|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
-    re.I,
-)
-_PER_NODE_BEFORE_CHARS = 24  # at most
 _ONE_NODE_BEHIND = regex(
     r"(?: \([^()\n]{1,60}\))?[ -](?!per |each |every )(?:(?:compute|cloud|worker|linux|windows) )?"
     r"(?:node|machine|server|system|instance)\b"
 )
 _EACH_WORDS = (" each", " per ", "nodes with", "machines with")
-MOST_ON_A_NODE = 16  # more are those of a cluster
 _SINGLE_GPU = regex(
     r"单[卡张]|(?<!least )(?<!than )(?<!not fit )(?<!n't fit )(?<!fit on )(?<!fit in )(?<!fit into )"
     r"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
@@ -184,23 +152,23 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None, serve
         per_node += options.per_node
         total += options.total
     per_node += ((int(match["by"]), match.start()) for match in BY_NODES.finditer(text) if names_gpu)
-    if names_gpu and (aside := _EACH_IN_BRACKETS.search(words)):
+    if names_gpu and (aside := EACH_IN_BRACKETS.search(words)):
         per_node.append((int(aside["v"] or aside["part"]), aside.start(aside.lastgroup or 0)))
     if not text.isascii():
         for pattern in _IN_OTHER_SCRIPTS:
             for match in pattern.finditer(words):
                 if not is_no_count(words, match.start("v")):
-                    counts = per_node if _is_per_node(words, match) else total
+                    counts = per_node if is_of_each_node(words, match) else total
                     counts.append((number_of(match), match.start()))
     single = None
     if not per_node and (not total or any_of(_EACH_WORDS, words)):
         singles = [*matches_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))]
-        each_node = () if total else (one for one in singles if _is_each(words, one))
+        each_node = () if total else (one for one in singles if is_single_of_each(words, one))
         single = next(iter((*each_node, *singles)), None)
-    if single and total and not of_processes and _is_each(words, single):
+    if single and total and not of_processes and is_single_of_each(words, single):
         per_node.append((1, single.start()))
     if not any(count for count, _ in (*per_node, *total)):
-        if single and (_PER_NODE_BEHIND.match(words, single.end()) or _ONE_NODE_BEHIND.match(words, single.end())):
+        if single and (PER_NODE_BEHIND.match(words, single.end()) or _ONE_NODE_BEHIND.match(words, single.end())):
             # "single-GPU nodes" are several
             alone = _ONE_NODE_BEHIND.match(words, single.end())
             return GpuCounts(None, (1, single.start()), is_unknown=not alone)
@@ -233,7 +201,7 @@ def _said(text: str, words: str) -> tuple[Counts, Counts, bool]:
             parts[number] = (part[0], start)
         elif not (_counts_nodes(text, match) or is_no_count(text, start) or _OF_A_PART.match(words, match.end())):
             of_node, in_all = aside if fine or is_demanded(text, start) else (per_node, total)
-            (of_node if by or _is_per_node(text, match) else in_all).append((int(by) if by else number, start))
+            (of_node if by or is_of_each_node(text, match) else in_all).append((int(by) if by else number, start))
             in_all += [(number * int(by), start)] if by else []
     if not (per_node or total or parts):
         per_node, total = aside
@@ -242,25 +210,6 @@ def _said(text: str, words: str) -> tuple[Counts, Counts, bool]:
         if not speaks_of_several_nodes(words):
             per_node = [one for one in per_node if one[0] not in parts]
     return per_node, total, bool(parts)
-
-
-def each_with(words: str) -> Iterator[tuple[re.Match[str], bool]]:
-    """The numbers `v` of nodes or workers with `by` GPUs each, and whether they are nodes.
-
-    Workers on one machine, or with a GPU each, are its processes; those with processes may only load data.
-    """
-    if " each" in words:
-        several, alone = speaks_of_several_nodes(words), A_MACHINE.search(words) is not None
-        for match in _EACH_WITH.finditer(words):
-            if several or not match["workers"]:
-                yield match, True
-            elif not match["processes"]:
-                yield match, number_in(match["by"]) > 1 and not alone
-
-
-def speaks_of_several_nodes(words: str) -> bool:
-    """Whether a text in lower case mentions several nodes, perhaps without their number."""
-    return _SEVERAL_NODES.search(words) is not None
 
 
 def counts_gpus(text: str) -> bool:
@@ -278,23 +227,7 @@ def _times(text: str) -> Iterator[re.Match[str]]:
             yield match
 
 
-def _is_each(words: str, single: re.Match[str]) -> bool:
-    """Whether a single GPU is that of each of several nodes."""
-    before = _PER_NODE_BEFORE.search(words, max(0, single.start() - _PER_NODE_BEFORE_CHARS), single.start())
-    behind = _PER_NODE_BEHIND.match(words, single.end())
-    return bool(before or (behind and any_of((" each", " per ", " every "), behind[0])))
-
-
 def _counts_nodes(text: str, match: re.Match[str]) -> bool:
     """Whether a number is that of "8 GPU nodes"."""
     behind = match.end("v")
     return behind < match.end() and text[behind] == " " and bool(_NODES_BEHIND.match(text, match.end()))
-
-
-def _is_per_node(text: str, match: re.Match[str]) -> bool:
-    start = match.start("v")
-    before = _PER_NODE_BEFORE.search(text, max(0, start - _PER_NODE_BEFORE_CHARS), start)
-    # "4 nodes with 8 GPUs" have 8 each, "4 nodes with 32 GPUs" have 32.
-    number = number_of(match)
-    each = before and not (before["with"] and number > 8)
-    return number <= MOST_ON_A_NODE and bool(each or _PER_NODE_BEHIND.match(text, match.end()))

@@ -8,13 +8,8 @@ from __future__ import annotations
 import re
 
 from distriage.base.texts import regex
-from distriage.facts.counting.counts import (
-    A_MACHINE,
-    GPUS_BY,
-    MOST_ON_A_NODE,
-    each_with,
-    speaks_of_several_nodes,
-)
+from distriage.facts.counting.counts import GPUS_BY
+from distriage.facts.counting.each import A_MACHINE, MOST_ON_A_NODE, each_with, speaks_of_several_nodes
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of, numbers_at
 from distriage.facts.counting.options import MPI_HOSTS, MPI_LAUNCHERS
 from distriage.facts.counting.parts import BY_NODES
@@ -94,13 +89,6 @@ _ON_A_MACHINE = regex(
     rf"(?P<v>\d{{1,2}}|{'|'.join(NUMBER_WORDS)})(?=x|\b)(?!\.\d| ?(?:cpu|core|gi?b|node|vcpu))"
     r"|\b(?:(?P<figures>\d{1,2})[ -](?:gpus?|cards?) (?:machine|node|server|system|workstation)\b)"
 )
-_EACH = regex(
-    rf"(?:\d{{1,3}}|{'|'.join(NUMBER_WORDS)})[^\n.;,]{{0,30}}?"
-    r"(?:\b(?:(?:per|an?|each|every) (?:node|machine|server|host)|each)\b"
-    r"|\s?/\s?(?:node|节点|机|台))"
-)
-_EACH_BEFORE = regex(r"(?:\b(?:each|every)\b[^\n.;,]{0,24}|每[个台机节点器服务有上是]{0,6}[：: ]?)\Z")
-_EACH_BEFORE_CHARS = 32  # at most
 _PRINTED = regex(r"nnodes=(\d{1,4}), num_local_procs=(\d{1,3})")  # by DeepSpeed's launcher
 _RANKS = regex(r"nranks (?P<v>\d{1,5}) cudadev")  # by NCCL, each with a card
 _ARGUMENTS = regex(r"nnodes=(?P<v>\d{1,4}), node_rank=")  # of a server, by SGLang
@@ -178,11 +166,6 @@ def are_on_a_machine(words: str, count: int) -> bool:
     if 1 < count <= MOST_ON_A_NODE and A_MACHINE.search(words):
         return True
     return any(number_in(match["v"] or match["figures"]) == count for match in _ON_A_MACHINE.finditer(words))
-
-
-def is_each(words: str, place: int) -> bool:
-    """Whether the number at a place of a folded text is said of each of several nodes."""
-    return bool(_EACH.match(words, place) or _EACH_BEFORE.search(words, max(0, place - _EACH_BEFORE_CHARS), place))
 
 
 def printed_counts(output: Passage) -> dict[str, tuple[int, int]]:
