@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from distriage.base.texts import regex
 from distriage.facts.counting.counts import GpuCounts, count_gpus, counts_gpus
-from distriage.facts.counting.each import is_said_of_each, speaks_of_several_nodes
+from distriage.facts.counting.each import is_said_of_each, may_be_of_each, speaks_of_several_nodes
 from distriage.facts.counting.nodes import are_on_a_machine, count_nodes, printed_counts
 from distriage.facts.counting.options import JOB_OF_SEVERAL, asks_for_one
 from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
@@ -252,6 +252,8 @@ def _counted(
         counts |= _placed("gpu_count", asked, text)
     elif (on_one and is_unknown) or 0 < counts.get("gpu_count", (0,))[0] < times:
         counts.pop("gpu_count", None)
+    elif total and times > 1 and not per_node and may_be_of_each(text.words, *total):
+        del counts["gpu_count"]
     listed = listed_gpus(text)
     if listed and not (listed[0] == 1 and JOB_OF_SEVERAL.search(text.words)):  # a job may use only some of them
         source = text.source(listed[1])

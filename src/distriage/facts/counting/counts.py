@@ -62,8 +62,8 @@ _IN_WORDS = regex(
 )
 # "4 GPUs per instance": of a part of the job, whose number of parts is unknown
 _OF_A_PART = regex(
-    r"\s(?:per|(?:for|in|on) (?:each|every))\s(?:[\w-]{1,12}\s)?"
-    r"(?:actor|card|container|engine|experiment|instance|pod|replica|service|socket|task|trial|worker)\b"
+    r"(?:\s\d{2,3}\s?gb)?\s(?:per|(?:for|in|on) (?:each|every))\s(?:of (?:the )?)?(?:[\w-]{1,12}\s)?"
+    r"(?:actor|card|container|engine|experiment|instance|pod|replica|service|socket|task|trial|worker)s?\b"
 )
 # For a report whose processes run on GPUs: not "CUDA version" of Horovod's form, nor "/Multiple-GPUs-and-machines".
 _OF_GPUS = regex(r"(?<![\w/-])[nm]?gpu|nvidia|cuda_|nccl_|cuda (?:error|driver|out)")

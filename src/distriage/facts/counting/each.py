@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from distriage.base.texts import regex
 from distriage.facts.counting.numerals import NUMBER_WORDS, number_in, number_of
+from distriage.facts.gpus import GPU_NAME
 from distriage.facts.scanning import any_of
 
 # Two workers with two L40 each, 4 workers with 8 ranks each
@@ -31,19 +32,21 @@ EACH_IN_BRACKETS = regex(
     r"\((?P<v>[1-9]\d?) each\)|(?:gpus?|cards?|[abhlv]\d{2,3}s?)\b[^\n().,]{0,24}"
     r"\((?P<part>[1-9]|1\d) (?:gpus? )?(?:on each|in each|per) (?:node|machine|server|host)\)"
 )
-# "8 GPUs each", "8 GPUs per node", "8-GPU nodes"; before: "each with 8", "nodes x 8", 每台8.
+# "8 GPUs each", "8 GPUs per node", "8-GPU nodes"; before: "each with 8", "nodes x 8", 每台8, "по 8".
 PER_NODE_BEHIND = regex(
-    r"(?:[ -](?:GPUs?|cards?|SXM\d?|PCIe|NVL|HBM\de?|\d{2,3}\s?GB?)){0,3},?"
-    r"(?:\s(?:each\b(?!\s(?:with|ha))|(?:per|(?:on|in) (?:each|every|a)(?: of (?:the )?\w{1,8})?|an?)"
-    r"\s(?:node|machine|server|host)s?\b)"
+    rf"(?:[ -](?:GPUs?|cards?|{GPU_NAME}s?|SXM\d?|PCIe|NVL|HBM\de?|\d{{2,3}}\s?GB?)){{0,3}},?"
+    r"(?:\s(?:each\b(?!\s(?:with|ha))|(?:on|in)\seach\b(?=[ \t]?(?:[.,;)(\n]|\Z))"
+    r"|(?:per|(?:on|in) (?:each|every|a)(?: of (?:the )?\w{1,8})?|an?)\s(?:node|machine|server|host)s?\b)"
     r"|\s?/\s?(?:node|machine|server|host|节点|台|机)|[ -](?:node|machine|server)s?\b(?! learning)|\s?(?:机器|服务器)"
-    r"|\s?[x×*]\s?\d{1,3}\s?(?:nodes|machines|台|机|节点))",
+    r"|\s?[x×*]\s?\d{1,3}\s?(?:nodes|machines|台|机|节点|ノード)|ずつ)",
     re.I,
 )
 _PER_NODE_BEFORE = regex(
-    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|[台机]器?\s?各有?\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
+    r"(?:(?:\b(?:node|tray|machine|server|host)s?|[台机]|节点)\s?[x×*]\s?|[台机器(（,，]\s?各有?\s?"
+    r"|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
     r"|\b(?:each|every)\s(?:(?:node|machine|server|host|instance)\s)?(?:with|has|having|of)\s"
-    r"|(?P<with>\b(?:nodes|machines|servers|hosts)\s(?:with|have)\s)"
+    rf"|(?P<some>\b(?:nodes|machines|servers|hosts)\s(?:(?:with|have)\s|{GPU_NAME}\s?[x×*]\s?|(?P<times>)))"
+    rf"|台\s?(?:{GPU_NAME}\s?[x×*]\s?)?|\bпо\s|각각\s(?:[A-Z]\d{{2,3}}\s)?"
     r"|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
     re.I,
 )
@@ -56,6 +59,19 @@ _EACH = regex(
 _EACH_BEFORE = regex(r"(?:\b(?:each|every)\b[^\n.;,]{0,24}|每[个台机节点器服务有上是]{0,6}[：: ]?)\Z")
 _EACH_BEFORE_CHARS = 32  # at most
 MOST_ON_A_NODE = 16  # more are those of a cluster
+# As many as a node has: 8 GPUs, 4x A100, H100*8, 八卡; a Spark or a Mac has one
+_OF_A_NODE = regex(
+    r"(?:8|eight|八)(?!\d|[.,]\d)|[2-8]\s?[x×*](?!\s?(?:gb10|m\d ))"
+    r"|(?:(?<=[x×*])|(?<=[x×*]\s))[2-8](?!\d)"
+)
+_IN_ALL_BEFORE = regex(
+    r"(?:\b(?:total|all|altogether|together)\b[^\n.;]{0,24}|\b(?:over|across) |[共总][^\n。；，]{0,6})\Z"
+)
+_IN_ALL_BEFORE_CHARS = 32  # at most
+_IN_ALL_BEHIND = regex(
+    r"[^\n.;,]{0,24}?\b(?:total|altogether|overall|together"
+    r"|(?:on|over|across|among|between|from|in) [^\n.;,]{0,16}\b(?:nodes|machines|servers|hosts))\b"
+)
 
 
 def each_with(words: str) -> Iterator[tuple[re.Match[str], bool]]:
@@ -81,9 +97,11 @@ def is_of_each_node(text: str, match: re.Match[str]) -> bool:
     """Whether the number `v` of a match is that of each of several nodes."""
     start = match.start("v")
     before = _PER_NODE_BEFORE.search(text, max(0, start - _PER_NODE_BEFORE_CHARS), start)
-    # "4 nodes with 8 GPUs" have 8 each, "4 nodes with 32 GPUs" have 32.
+    # "4 nodes with 8 GPUs" or "4 nodes 8x H100" have 8 each, "4 nodes with 32 GPUs" have 32.
     number = number_of(match)
-    each = before and not (before["with"] and number > 8)
+    each = before and not (before["some"] and number > 8)
+    if before and before["times"] is not None:
+        each = each and text[match.end("v") : match.end("v") + 2].strip()[:1] in {*"x×*"}
     return number <= MOST_ON_A_NODE and bool(each or PER_NODE_BEHIND.match(text, match.end()))
 
 
@@ -97,3 +115,17 @@ def is_single_of_each(words: str, single: re.Match[str]) -> bool:
 def is_said_of_each(words: str, place: int) -> bool:
     """Whether the number at a place of a folded text is said of each of several nodes."""
     return bool(_EACH.match(words, place) or _EACH_BEFORE.search(words, max(0, place - _EACH_BEFORE_CHARS), place))
+
+
+def may_be_of_each(words: str, count: int, place: int) -> bool:
+    """Whether a number of GPUs beside several nodes may be that of each: a node has as many, and nothing calls it all.
+
+    Args:
+        place: Where the number stands in a folded text.
+    """
+    return (
+        count <= 8
+        and _OF_A_NODE.match(words, place) is not None
+        and not _IN_ALL_BEHIND.match(words, place)
+        and not _IN_ALL_BEFORE.search(words, max(0, place - _IN_ALL_BEFORE_CHARS), place)
+    )

@@ -31,14 +31,14 @@ _SERVERS = rf"servers?(?! error| share\b|,?(?: and)? (?:\d{{1,3}}|{'|'.join(NUMB
 _NODES = regex(
     rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d)(?<!\d/\d)(?<![A-Za-z]\d-\d){FIGURES})(?<!{GPU_NUMBER})"
     rf"(?:-|[x×]? (?=[A-Za-z\d]){_KIND})"
-    rf"(?i:nodes?|machines?|{_SERVERS}|hosts?|VMs|Sparks?)\b"
+    rf"(?i:nodes?|machines?|{_SERVERS}|hosts?|VMs|Sparks?|trays)\b"
     r"(?!\[|\.\w|=|\(s\)|[ -](?i:groups?|pools?)| (?:in|per) (?:each|every|the|a) (?:hidden )?layer)"
 )
 # Two machines that are compared with each other are not the nodes of one job.
 _IN_WORDS = regex(
     rf"(?i:{WORD}){_KIND}(?i:nodes?|machines?|{_SERVERS}|hosts?|VMs|Sparks?){AFTER}(?![ -](?i:groups?|pools?))"
 )
-_NODE_SIGN = "(?:(?:个?节点|台|机(?![会构制率]))(?!及?以上)|ノード|노드|개의 노드)"
+_NODE_SIGN = "(?:(?:个?节点|台|机(?![会构制率]))(?!及?以上)|ノード|노드|개의? ?노드)"
 _NODE_WORD = "(?:узл|машин|сервер|нод)"
 _IN_OTHER_SCRIPTS = (
     regex(rf"{SIGN_NUMBER} ?{_NODE_SIGN}"),
@@ -98,7 +98,7 @@ _ENGINE = regex(  # by vLLM
 _OTHER_DEGREE = regex(r"(?:pipeline|data)_parallel_size=(?!1\b)")
 _OF_GRAPHS = ("onnx", "tflite", "tf-lite", "tf lite", "delegate", "subgraph", "node_map", "edges")
 _OF_CLUSTERS = ("cluster", "machine", "nnodes", "num_nodes", "slurm", "torchrun", "gpus", "distributed")
-_NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
+_NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark", "trays")
 
 
 def count_nodes(passage: Passage) -> tuple[int, int] | None:
