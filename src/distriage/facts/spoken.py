@@ -93,14 +93,15 @@ _HEADING = (
 _NO_DEVICE = (
     (
         *("gpu", "cuda", "use_cuda", "available", "0/0 gpus", "registered devices", "no ", "without ", "cpu"),
-        *("tensorflow-cpu", "ddp_cpu"),
+        *("tensorflow-cpu", "ddp_cpu", "--device", "device cpu"),
     ),
     regex(
         rf"(?:gpus?|cuda)(?: is)? available[ \t]?:{_NONE}|gpus?{_HEADING}{_NONE}"
         rf"|(?<=[\n *-])(?<![thx]pu )available[ \t]?:{_NONE}"  # Lightning's listing
         r"|gpus[\"']?[ \t]?[:=][ \t]?0(?![\w.,])|(?<!\d)0/0 gpus|registered devices: \[cpu"
         r"|(?<!\w)no (?:cuda[ -](?:capable )?devices?|gpus?(?! (?:memory|util|usage|error|kernel|p2p|resources)))"
-        r"|without (?:a |any )?gpus?\b|(?<!\w)cpu[- ]?only|tensorflow-cpu|cuda used to build pytorch[ \t]{0,20}: none"
+        r"|without (?:a |any )?gpus?\b|(?<!\w)cpu[- ]?only|(?:(?<=\] )|(?<=\]: ))cpu backend\b|--device[ =]cpu\b"
+        r"|(?<=[,;\n] )device cpu(?=[.,;\n]|\Z)|tensorflow-cpu|cuda used to build pytorch[ \t]{0,20}: none"
         r"|use_cuda=(?:0|off)|(?<!\w)ddp_cpu(?!\w)"
     ),
 )
