@@ -18,7 +18,7 @@ from distriage.facts.counting.each import (
 )
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
 from distriage.facts.counting.options import JOB_OF_SEVERAL, MPI_LAUNCHERS, NO_GPUS, ONE_VISIBLE, OPTIONS, asked_gpus
-from distriage.facts.counting.parts import BY_NODES, part_of
+from distriage.facts.counting.parts import BY_NODES, part_of, sides
 from distriage.facts.counting.success import fails_behind, is_fine
 from distriage.facts.demands import is_demanded, is_no_count
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
@@ -209,7 +209,7 @@ def _said(text: str, words: str) -> tuple[Counts, Counts, bool]:
         total = [*parts.values(), *(one for one in total if one[0] not in parts)]
         if not speaks_of_several_nodes(words):
             per_node = [one for one in per_node if one[0] not in parts]
-    return per_node, total, bool(parts)
+    return per_node, total + sides(text, total), bool(parts)
 
 
 def counts_gpus(text: str) -> bool:

@@ -12,7 +12,7 @@ from distriage.facts.counting.counts import GPUS_BY
 from distriage.facts.counting.each import A_MACHINE, MOST_ON_A_NODE, each_with, speaks_of_several_nodes
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of, numbers_at
 from distriage.facts.counting.options import MPI_HOSTS, MPI_LAUNCHERS
-from distriage.facts.counting.parts import BY_NODES
+from distriage.facts.counting.parts import BY_NODES, sides
 from distriage.facts.counting.success import is_fine
 from distriage.facts.demands import is_demanded, is_no_count
 from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
@@ -119,6 +119,7 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
             aside = is_fine(words, match.start(), match.end()) or is_demanded(text, match.start("v"))
             counted = former if aside or _is_former(words, match.start()) else counts
             counted.append((number_of(match), match.start()))
+        counts += sides(words, counts)
         counts += numbers_at(_OPTION, words, _OPTIONS)
     counts += [(number_of(match), match.start()) for match in BY_NODES.finditer(text)]
     several = speaks_of_several_nodes(words)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from distriage.base.texts import regex
 from distriage.facts.gpus import GPU_NAME
+from distriage.facts.scanning import Counts
 
 BY_NODES = regex(  # 4*H800*8: so many nodes with so many each
     rf"(?<![\w.])(?P<v>[1-9]\d?)\s?[x×*]\s?{GPU_NAME}\s?[x×*]\s?(?P<by>[1-9]|1[0-6])(?!\w)"
@@ -13,6 +16,9 @@ _BEFORE = regex(
     r"(?:(?:out )?of|among) (?:the |our |my |its )?\Z|\b(?P<some>\d{1,3}) gpus? (?:on|of|in) an? \Z"
 )
 _BEFORE_CHARS = 40  # at most
+# "prefill on 8 GPUs, decode on 4", "prefill 1 node + decode 2 nodes"
+_SIDE = regex(r"\b(prefill|decod)(?:(?!prefill|decod)[^\n.;,+]){0,40}\Z", re.I)
+_SIDE_CHARS = 50  # at most
 _BEHIND = regex(
     r"[^\n.;。；]{0,24}[ ,，](?:but |and )?(?:(?:i|we|the job|this job|it) (?:(?:only|just) )?uses? (?:only |just )?"
     r"|(?:只|仅)(?:使?用)了?(?:其中)?的?)(?P<part>\d{1,3})(?= of (?:them|these|those)|[ ,.;张块卡]|\n|\Z)"
@@ -25,3 +31,13 @@ def part_of(words: str, start: int, end: int) -> tuple[int, int] | None:
     """
     part = _BEFORE.search(words, max(0, start - _BEFORE_CHARS), start) or _BEHIND.match(words, end)
     return (int(part[part.lastgroup or 0]), part.start(part.lastgroup or 0)) if part else None
+
+
+def sides(text: str, counts: Counts) -> Counts:
+    """The sum of what a server has for prefill and for decoding, if both are counted."""
+    found = {
+        side[1].lower(): count
+        for count in counts
+        if (side := _SIDE.search(text, max(0, count[1] - _SIDE_CHARS), count[1]))
+    }
+    return [(sum(number for number, _ in found.values()), found["decod"][1])] if len(found) > 1 else []
