@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from distriage.base.texts import regex
 from distriage.facts.counting.counts import GpuCounts, count_gpus, counts_gpus
-from distriage.facts.counting.each import is_said_of_each, may_be_of_each, speaks_of_several_nodes
+from distriage.facts.counting.each import is_said_of_each, may_be_of_each, nodes_with, speaks_of_several_nodes
 from distriage.facts.counting.nodes import are_on_a_machine, count_nodes, printed_counts
 from distriage.facts.counting.options import JOB_OF_SEVERAL, asks_for_one
 from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
@@ -243,7 +243,10 @@ def _counted(
         speaks_of_several_nodes(text.words) or (per_node is not None and is_said_of_each(text.words, per_node[1]))
     )
     if per_node and not several and (total is None or per_node[0] * times > total[0]):
-        counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))
+        if nodes_with(text.words, per_node[1]) in {None, times}:
+            counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))
+        else:  # not all nodes have as many
+            counts.pop("gpu_count", None)
     together = nodes[0] == 1 if nodes else total and not several and are_on_a_machine(text.words, total[0])
     if total and together and not per_node and not is_part:
         counts["gpus_per_node"] = counts["gpu_count"]

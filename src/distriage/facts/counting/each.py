@@ -10,11 +10,11 @@ from distriage.facts.counting.numerals import NUMBER_WORDS, number_in, number_of
 from distriage.facts.gpus import GPU_NAME
 from distriage.facts.scanning import any_of
 
-# Two workers with two L40 each, 4 workers with 8 ranks each
+# Two workers with two L40 each, 4 workers with 8 ranks each, 2 nodes (8 A100 each)
 _NUMBER = rf"[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}"
 _EACH_WITH = regex(
     rf"\b(?P<v>{_NUMBER}) (?:[a-z\d]{{2,12}} )?(?:(?P<workers>workers?)|nodes|machines|servers|hosts|vms)"
-    rf" (?:with|of|having) (?P<by>{_NUMBER}) (?:(?!cpu|core)[a-z\d]{{2,8}} )?"
+    rf" (?:(?:with|of|having) |\()(?P<by>{_NUMBER})(?: | ?[x×*] ?)(?:(?!cpu|core)[a-z\d]{{2,8}} )?"
     r"(?:[ghn]pus?|cards|ranks|(?P<processes>processes)|[abhvl]\d{2,3}s?) each\b"
 )
 # A machine of the reporter, perhaps with the GPUs that the report counts elsewhere
@@ -86,6 +86,11 @@ def each_with(words: str) -> Iterator[tuple[re.Match[str], bool]]:
                 yield match, True
             elif not match["processes"]:
                 yield match, number_in(match["by"]) > 1 and not alone
+
+
+def nodes_with(words: str, place: int) -> int | None:
+    """The number of nodes in the phrase whose number of GPUs of each stands at a place of a folded text."""
+    return next((number_of(one) for one, are_nodes in each_with(words) if are_nodes and one.start("by") == place), None)
 
 
 def speaks_of_several_nodes(words: str) -> bool:
