@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from distriage.base.texts import regex
 from distriage.facts.counting.counts import GpuCounts, count_gpus, counts_gpus
 from distriage.facts.counting.each import is_said_of_each, may_be_of_each, nodes_with, speaks_of_several_nodes
-from distriage.facts.counting.nodes import are_on_a_machine, count_nodes, printed_counts
+from distriage.facts.counting.nodes import are_on_a_machine, count_nodes, highest_rank, printed_counts
 from distriage.facts.counting.options import JOB_OF_SEVERAL, asks_for_one
 from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
@@ -137,6 +137,8 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     serves = projects().is_a(framework[0], What.SERVER)
     gpus = count_gpus(started, names_gpu=bool(named_gpus), on_gpus=on_gpus, serves=serves)
     counted = {} if is_example else _counted(started, output, nodes, gpus)
+    if 0 < counted.get("gpu_count", (0,))[0] <= highest_rank(output):
+        del counted["gpu_count"]  # it is of one node
     if on_cpu:
         versions = {fact: named for fact, named in versions.items() if fact not in _OF_DEVICES}
         found |= {fact: count for fact, count in counted.items() if count[0] == 0}

@@ -91,6 +91,10 @@ _ON_A_MACHINE = regex(
 )
 _PRINTED = regex(r"nnodes=(\d{1,4}), num_local_procs=(\d{1,3})")  # by DeepSpeed's launcher
 _RANKS = regex(r"nranks (?P<v>\d{1,5}) cudadev")  # by NCCL, each with a card
+_RANK = regex(  # of the whole job, by torchrun, torch and NCCL
+    r"rank(?:\s{0,9}: (\d{1,5}) \(local_rank|(?<=\[rank) ?(\d{1,5})\]| (\d{1,5}) nranks)"
+)
+_RANK_BEFORE = regex(r"rank ?(\d{1,5})", re.I)  # a line
 _ARGUMENTS = regex(r"nnodes=(?P<v>\d{1,4}), node_rank=")  # of a server, by SGLang
 _ENGINE = regex(  # by vLLM
     r"(?<!_)tensor_parallel_size=(?P<v>\d{1,3}), (?:pipeline_parallel_size=(?P<by>\d{1,3})\b)?"
@@ -183,3 +187,11 @@ def printed_counts(output: Passage) -> dict[str, tuple[int, int]]:
         times, processes, place = int(printed[1]), int(printed[2]), printed.start()
         found = {"nodes": (times, place), "gpus_per_node": (processes, place), "gpu_count": (times * processes, place)}
     return found
+
+
+def highest_rank(output: Passage) -> int:
+    """The highest rank of a job that its output names, else -1: it has more processes than that."""
+    named = [match[match.lastindex or 0] for match in _RANK.finditer(output.words)]
+    before = {line.process for line in output.lines}
+    named += [match[1] for process in before if (match := _RANK_BEFORE.fullmatch(process))]
+    return max(map(int, named), default=-1)
