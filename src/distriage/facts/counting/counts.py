@@ -25,7 +25,10 @@ from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
 from distriage.facts.scanning import Counts, Passage, any_of, first_at, matches_at, most, places
 
 _HOURS = r"(?![ -](?:GPU[ -])?(?i:hours?|days?|weeks?|months?|years?)\b)"  # "2000 H100 hours" counts none
-_GPU = rf"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|time|util|usage)){_HOURS}s?|(?:graphics? |video )?cards?)"
+_GPU = (
+    rf"(?:TPU cores|(?:TPU )?chips(?=,? (?:each|per))|[GNH]PU(?![ -](?:memory|mem|time|util|usage)){_HOURS}s?"
+    r"|(?:graphics? |video )?cards?)"
+)
 _MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
 _NAMED = rf"(?:{GPU_NAME}|\d0[5-9]0(?:D|(?i:\s?Ti))?)s?{AFTER}{_HOURS}"
 _CARD_SIGN = "卡(?![住死顿壳了着在])"  # a card; with these it is "stuck"
@@ -48,7 +51,7 @@ _NODES_AFTER = regex(r"\s?nodes?\b")
 _NODES_BEHIND = regex(r"\s(?:(?:compute|worker)\s)?(?:nodes|machines|servers|hosts)\b")
 _TIMES_BEHIND = regex(
     r"(?:[ABHLV](?:\d00S?|20|40S?)|MI\d{3}X?|\bT4|RTX\s?A?[4568]000|910[A-C]\d?|Gaudi\s?\d"
-    r"|TITAN (?:X[Pp]?|V|RTX)|\d0[5-9]0(?:D|\s?Ti)?|\d\s?(?-i:GB?|gb?)\)?)\s?\Z",
+    r"|TITAN (?:X[Pp]?|V|RTX)|\d0[5-9]0(?:D|\s?Ti)?|\d\s?(?-i:GB?|gb?)\)?|HBM\de?)\s?\Z",
     re.I,
 )
 _TIMES_BEHIND_CHARS = 10  # at most
@@ -90,7 +93,7 @@ _SINGLE_GPU = regex(
 _SEVERAL_SAID = regex(rf"(?<![\w-])gpus\b(?!\s?[=:])|{JOB_OF_SEVERAL.pattern}")
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
-    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "-dp", "-pp", "tensor", "pipeline", "data_par", "data-par"),
+    *("gpu", "npu", "hpu", "card", "chips", "nproc", "-tp", "-dp", "-pp", "tensor", "pipeline", "data_par", "data-par"),
     *("device", "--include", "dist_t"),
     *OPTIONS,
     *MPI_LAUNCHERS,

@@ -61,9 +61,9 @@ _INSTANCES = regex(
     re.I,
 )
 _INSTANCE_STARTS = (*map(str, range(1, 10)), "two", "three", "four", "eight", "sixteen")
-_OPTIONS = ("nnode", "num_nodes", "num-nodes", "num_machines", "--nodes")
+_OPTIONS = ("nnode", "num_nodes", "num-nodes", "numnodes", "num_machines", "--nodes")
 _OPTION = regex(  # the most of `--nnodes=1:4` and `--nodes=2-4`
-    rf"(?:{'|'.join(_OPTIONS)})s?[\"']?\s?[=: ]\s?(?:\d{{1,4}}[:-])?(?P<v>\d{{1,4}})\b"
+    rf"(?:{'|'.join(_OPTIONS)})s?(?:[\"']?\s?[=: ]|[\"']?,(?=\s?[\"']))\s?[\"']?(?:\d{{1,4}}[:-])?(?P<v>\d{{1,4}})\b"
 )
 _SLURM = ("sbatch", "srun", "salloc")
 _SLURM_NODES = regex(r"(?i:sbatch|srun|salloc)[^\n]{0,120}?\s-N\s?(?:\d{1,4}-)?(?P<v>\d{1,4})\b")
@@ -90,7 +90,8 @@ _ON_A_MACHINE = regex(
     r"|\b(?:(?P<figures>\d{1,2})[ -](?:gpus?|cards?) (?:machine|node|server|system|workstation)\b)"
 )
 _PRINTED = regex(r"nnodes=(\d{1,4}), num_local_procs=(\d{1,3})")  # by DeepSpeed's launcher
-_RANKS = regex(r"nranks (?P<v>\d{1,5}) cudadev")  # by NCCL, each with a card
+# By NCCL, each rank with a card
+_RANKS = regex(r"nranks (?P<v>[1-9]\d{0,4}) (?:cudadev|nnodes (?P<nodes>\d{1,4}) localranks (?P<each>\d{1,2})\b)")
 _RANK = regex(  # of the whole job, by torchrun, torch and NCCL
     r"rank(?:\s{0,9}: (\d{1,5}) \(local_rank|(?<=\[rank) ?(\d{1,5})\]| (\d{1,5}) nranks)"
 )
@@ -177,8 +178,11 @@ def printed_counts(output: Passage) -> dict[str, tuple[int, int]]:
     """`nodes`, `gpus_per_node` and `gpu_count` that a launcher, NCCL or a server printed, each with its place."""
     words = output.words
     found = {"nodes": nodes} if (nodes := most(numbers_at(_ARGUMENTS, words, ("nnodes=",)), 10_000)) else {}
-    if ranks := most(numbers_at(_RANKS, words, ("nranks",)), 100_000):
-        found["gpu_count"] = ranks
+    if ranks := max(matches_at(_RANKS, words, places(("nranks",), words)), key=number_of, default=None):
+        place = ranks.start()
+        found["gpu_count"] = number_of(ranks), place
+        if int(ranks["nodes"] or 1) > 1:  # those of one node may be a part of the job
+            found |= {"nodes": (int(ranks["nodes"]), place), "gpus_per_node": (int(ranks["each"]), place)}
     elif engine := first_at(_ENGINE, words, places(("tensor_parallel_size=",), words)):
         count = int(engine["v"]) * int(engine["by"] or 1)
         if count > 1 and not _OTHER_DEGREE.search(words.replace(engine[0], "")):
