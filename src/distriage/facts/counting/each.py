@@ -43,14 +43,17 @@ PER_NODE_BEHIND = regex(
 )
 _PER_NODE_BEFORE = regex(
     r"(?:(?:\b(?:node|tray|machine|server|host)s?|[台机]|节点)\s?[x×*]\s?|[台机器(（,，]\s?各有?\s?"
-    r"|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s|[,:]\seach\s"
+    r"|\bnodes?,?\seach\s(?:(?:have|has|with)\s)?|\bnodes\sof\s|[,:]\seach\s"
     r"|\b(?:each|every)\s(?:(?:node|machine|server|host|instance)\s)?(?:with|has|having|of)\s"
-    rf"|(?P<some>\b(?:nodes|machines|servers|hosts)\s(?:(?:with|have)\s|{GPU_NAME}\s?[x×*]\s?|(?P<times>)))"
-    rf"|台\s?(?:{GPU_NAME}\s?[x×*]\s?)?|\bпо\s|각각\s(?:[A-Z]\d{{2,3}}\s)?"
+    r"|\beach\sof\s(?:the|our|my)\s(?:\w{1,6}\s)?(?:nodes|machines|servers|hosts)\s(?:with|has|have)\s"
+    rf"|\b(?:each|every|per|single)\s(?:node|machine|server|host)(?:\sis\s|\s?[:：=]\s?)(?:{GPU_NAME}\s?[x×*]\s?)?"
+    rf"|(?P<some>\b(?:nodes|machines|servers|hosts)\s"
+    rf"(?:(?:with|have)\s|(?:(?:with|of)\s)?{GPU_NAME}\s?[x×*]\s?|(?P<times>)))"
+    rf"|台\s?(?:{GPU_NAME}\s?[x×*]\s?)?|(?P<whole>单(?:机|节点)\s?)|\bпо\s|각각\s(?:[A-Z]\d{{2,3}}\s)?"
     r"|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
     re.I,
 )
-_PER_NODE_BEFORE_CHARS = 24  # at most
+_PER_NODE_BEFORE_CHARS = 40  # at most
 _EACH = regex(
     rf"(?:\d{{1,3}}|{'|'.join(NUMBER_WORDS)})[^\n.;,]{{0,30}}?"
     r"(?:\b(?:(?:per|an?|each|every) (?:node|machine|server|host)|each)\b"
@@ -102,9 +105,9 @@ def is_of_each_node(text: str, match: re.Match[str]) -> bool:
     """Whether the number `v` of a match is that of each of several nodes."""
     start = match.start("v")
     before = _PER_NODE_BEFORE.search(text, max(0, start - _PER_NODE_BEFORE_CHARS), start)
-    # "4 nodes with 8 GPUs" or "4 nodes 8x H100" have 8 each, "4 nodes with 32 GPUs" have 32.
+    # "4 nodes with 8 GPUs" or "4 nodes 8x H100" have 8 each, "4 nodes with 32 GPUs" have 32; 单机两卡 may be all.
     number = number_of(match)
-    each = before and not (before["some"] and number > 8)
+    each = before and not (before["some"] and number > 8) and not (before["whole"] and number < 8)
     if before and before["times"] is not None:
         each = each and text[match.end("v") : match.end("v") + 2].strip()[:1] in {*"x×*"}
     return number <= MOST_ON_A_NODE and bool(each or PER_NODE_BEHIND.match(text, match.end()))

@@ -61,7 +61,7 @@ _INSTANCES = regex(
     re.I,
 )
 _INSTANCE_STARTS = (*map(str, range(1, 10)), "two", "three", "four", "eight", "sixteen")
-_OPTIONS = ("nnode", "num_nodes", "num-nodes", "numnodes", "num_machines", "--nodes")
+_OPTIONS = ("nnode", "num_nodes", "num-nodes", "numnodes", "num_machines", "--nodes", "number of node")
 _OPTION = regex(  # the most of `--nnodes=1:4` and `--nodes=2-4`
     rf"(?:{'|'.join(_OPTIONS)})s?(?:[\"']?\s?[=: ]|[\"']?,(?=\s?[\"']))\s?[\"']?(?:\d{{1,4}}[:-])?(?P<v>\d{{1,4}})\b"
 )

@@ -18,6 +18,10 @@ _PER_NODE_OPTIONS = (
     *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
     *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "num gpus  ", 'gpu "num', "nprocs", "numprocpernode"),
 )
+_PER_NODE_FIELD = regex(  # GPUs per node: 8
+    r"(?:gpu|card)s? ?(?:per|/|(?:on|in) each) ?(?:node|machine|server|host)\*{0,2}\s?[:=]\*{0,2}\s?"
+    r"(?P<v>\d{1,2})(?![\w.])"
+)
 _PER_NODE_OPTION = regex(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
 OPTIONS = (
     *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size"),
@@ -128,6 +132,7 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
     """
     text, words = passage.text, passage.words
     per_node = numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS) + numbers_at(_DIST_TRAIN, words, ("dist_t",))
+    per_node += numbers_at(_PER_NODE_FIELD, words, ("gpu", "card"))
     per_node += numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
     devices_of_trainer = numbers_at(_DEVICES, words, ("devices",))
     per_node += [
