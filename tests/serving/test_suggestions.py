@@ -181,6 +181,13 @@ def test_a_decision_elsewhere_approves_or_dismisses_on_github(
     assert len(suggesting.suggestions[ISSUE]) == 1 and len(bot.reviews()) == 1
 
 
+def test_what_a_decision_ended_is_suggested_again_once_the_decision_is_taken_back(suggesting: GitHub, bot: Bot) -> None:
+    bot.issue("opened")
+    bot.say("/triage wrong symptom")
+    bot.say("/triage undo")
+    assert [one["state"] for one in suggesting.suggestions[ISSUE]] == ["dismissed", "pending"]
+
+
 @pytest.mark.parametrize(("label", "state"), [("hang", "approved"), (None, "dismissed")])
 def test_a_decision_in_the_queue_approves_or_dismisses_on_github(
     suggesting: GitHub, bot: Bot, label: str | None, state: str

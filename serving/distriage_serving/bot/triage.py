@@ -131,7 +131,7 @@ def triage(
         repaired = row is not None and row.config_error is None  # meanwhile, and held issues were released
         store.hold(reference, held=current.error is not None and not repaired)
     done = execute(plan, client)
-    found = kept.note(store, plan, done, state, issue.label_ids) or found
+    found = kept.note(store, plan, done, issue.label_ids) or found
     held = {one.value for one in done.suggested}  # by GitHub, which requires a person's approval
     refused = {one for one in {*plan.changes} - {*done.changes} if one.name not in held} if not plan.dry_run else set()
     if not plan.dry_run:

@@ -9,7 +9,7 @@ from typing import Final
 from distriage_serving.github.execution import Execution
 from distriage_serving.logs import log
 from distriage_serving.planning.suggested import Reasoned, Suggested
-from distriage_serving.planning.types import IssueState, Plan
+from distriage_serving.planning.types import Plan
 from distriage_serving.store import Store, SuggestionRow
 
 ASK_AGAIN_S: Final = 86400.0  # until asking again whether a repository takes suggestions
@@ -62,7 +62,7 @@ def _row(store: Store, plan: Plan, one: Reasoned | Suggested, label_ids: Mapping
     )
 
 
-def note(store: Store, plan: Plan, done: Execution, state: IssueState, label_ids: Mapping[int, str]) -> str | None:
+def note(store: Store, plan: Plan, done: Execution, label_ids: Mapping[int, str]) -> str | None:
     """Record the outcome of a plan's suggestions. Returns a message for people, if any."""
     if plan.dry_run:
         return None
@@ -79,8 +79,9 @@ def note(store: Store, plan: Plan, done: Execution, state: IssueState, label_ids
             values = {"target_id": target_id, "polled_at": store.clock(), "held": one in unplanned}
             store.note_suggestion(row, state=done_now.get((one.action, one.value), "ended"), **values)
         for known, approved in done.decided:
-            became = "approved" if approved else "dismissed" if known.axis in state.decided else "ended"
-            store.note_suggestion(_row(store, plan, known, ids), state=became, decided_at=store.clock())
+            # Not `dismissed`, which is final: a person may take back the decision that ended it.
+            state = "approved" if approved else "ended"
+            store.note_suggestion(_row(store, plan, known, ids), state=state, decided_at=store.clock())
     if done.no_suggestions is not None:
         switch_off(store, plan.issue.repository)
     return done.no_suggestions
