@@ -57,6 +57,50 @@ def test_a_label_whose_description_was_changed_too_is_created_anew(bot: Bot) -> 
     assert other_issue(bot) == [HANG]
 
 
+FILE = "owner/repo/.github/distriage.yml"
+NAMED = "axes: {symptom: {labels: {hang: stuck, oom: full}}}\n"
+
+
+@pytest.mark.parametrize("later", [NAMED.replace("stuck", "frozen"), "needs-triage: true\naxes: {symptom: false}"])
+@pytest.mark.parametrize("on_github", ["stuck", "Hung"])
+def test_a_label_that_the_file_no_longer_names_is_still_ours(bot: Bot, later: str, on_github: str) -> None:
+    bot.github.files[FILE] = NAMED
+    bot.issue("opened")
+    bot.issue("edited")  # sees the label by its id
+    if on_github != "stuck":
+        bot.github.rename_label("owner/repo", "stuck", on_github)
+    bot.github.files[FILE] = later
+    bot.clock.now += 3600  # the file is read again
+    bot.issue("edited")
+    named = "frozen" if "frozen" in later else on_github
+    assert bot.github.labels(ISSUE) == [named]
+    bot.say("/triage wrong symptom hang")
+    assert bot.github.labels(ISSUE) == [named]
+    bot.say("/triage wrong symptom")
+    assert bot.github.labels(ISSUE) == []
+
+
+def test_a_former_name_that_a_person_set_is_hers(bot: Bot) -> None:
+    bot.github.files[FILE] = NAMED
+    bot.issue("opened")
+    bot.github.files[FILE] = NAMED.replace("stuck", "frozen")
+    bot.clock.now += 3600
+    bot.github.unlabel(ISSUE, "stuck", PERSON)
+    bot.github.label(ISSUE, "stuck", PERSON)
+    bot.say("/triage wrong symptom oom")
+    assert bot.github.labels(ISSUE) == ["stuck", "full"]
+
+
+def test_a_former_name_that_a_person_took_off_is_not_set_under_its_new_one(bot: Bot) -> None:
+    bot.github.files[FILE] = NAMED
+    bot.issue("opened")
+    bot.github.files[FILE] = NAMED.replace("stuck", "frozen")
+    bot.clock.now += 3600
+    bot.github.unlabel(ISSUE, "stuck", PERSON)
+    bot.issue("edited")
+    assert bot.github.labels(ISSUE) == []
+
+
 RUNTIME, SETUP = ("symptom: runtime-hang", "symptom: setup-hang")
 HANGS = {RUNTIME: "hang"}
 

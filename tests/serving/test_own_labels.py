@@ -99,6 +99,7 @@ def test_only_what_distriage_set_is_taken_off() -> None:
     undone = {"withdrawn": {"own:docs": frozenset({"docs"})}}
     assert planned(False, **undone, **ours).take_off == ("docs",)
     assert planned(True, **undone, **ours).take_off == ()
+    assert planned(True, **undone, **ours, removed=on_it).take_off == ("docs",)  # taken off before that decision
 
 
 def test_an_issue_that_is_ignored_gets_no_own_labels() -> None:

@@ -68,6 +68,9 @@ def test_a_decision_that_no_longer_holds_takes_its_label_along() -> None:
         make_verdict(axis_verdict("symptom", "device-out-of-memory")), labels=was, labels_by_us=was, withdrawn=withdrawn
     )
     assert made.take_off == ()  # the model says so, too
+    removed = {"labels": was, "labels_by_us": was, "withdrawn": withdrawn, "removed": was}
+    made = plan(make_verdict(axis_verdict("symptom", "device-out-of-memory")), **removed)
+    assert made.take_off == tuple(was) and not was & {*made.labels}  # only the decision spoke against the removal
     unsure = make_verdict(axis_verdict("symptom", "device-out-of-memory", outcome="suggest"))
     assert plan(unsure, labels=was, labels_by_us=was, withdrawn=withdrawn).take_off == tuple(was)
     assert not plan(text="dry-run: true", labels=was, labels_by_us=was, withdrawn=withdrawn).writes

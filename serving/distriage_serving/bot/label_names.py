@@ -79,7 +79,13 @@ class LabelNames:
                 events.append(event)
         return replace(issue, state=with_label_history(issue.state, events), label_events=tuple(events))
 
+    def name_now(self, name: str, at: float) -> str:
+        """Today's name of a label that had a name at a time; that name if the label is gone or unknown."""
+        return self.now.get(self._id_at(name, at) or UNKNOWN, name)
+
     def _id_of(self, event: LabelEvent) -> int | None:
         """The label that an event was of, if its name is a former one."""
-        name = event.label.casefold()
-        return next((id_ for former, id_, at in self.former if former == name and event.at <= at), None)
+        return self._id_at(event.label, event.at)
+
+    def _id_at(self, name: str, at: float) -> int | None:
+        return next((id_ for former, id_, last in self.former if former == name.casefold() and at <= last), None)

@@ -6,7 +6,7 @@ is the same as once, and the next worker makes up for one that died midway.
 
 from __future__ import annotations
 
-from dataclasses import asdict, astuple, replace
+from dataclasses import astuple, replace
 
 from distriage.answer.verdict import Verdict
 from distriage.base.errors import NotFoundError, TransferredError
@@ -17,8 +17,8 @@ from distriage.github.forms import form_lines
 from distriage.github.releases import kept_releases
 from distriage_serving.bot.asking.questions import hear_answers
 from distriage_serving.bot.follow_up import Done
-from distriage_serving.bot.label_names import LabelNames
 from distriage_serving.bot.people import is_decided, observe, with_backfilled, with_decisions
+from distriage_serving.bot.remembered import backfill_notes, given_labels, in_names_of_today
 from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, is_deleted, last_config
 from distriage_serving.bot.suggestions import decided, kept
 from distriage_serving.configuration.file import config_digest
@@ -36,7 +36,6 @@ from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.signs import needs_releases, with_signs
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
 from distriage_serving.store import (
-    Backfilled,
     Issue,
     Job,
     Store,
@@ -95,7 +94,7 @@ def triage(
         if kept.is_off(store, reference.repository):
             current = replace(current, config=current.config.model_copy(update={"suggestions": "off"}))
         names = resolve(current.config, taxonomy, issue.labels_there)
-        issue = under_new_names(_in_names_of_today(store, issue, names), names.renamed)
+        issue = under_new_names(in_names_of_today(store, issue, names), names.renamed)
     rows = decided.poll(client, store, reference, issue.label_ids, is_app=installation_id is not None).rows
     issue = decided.with_approvals(issue, rows)
     issue = replace(issue, state=replace(issue.state, suggested=tuple(map(kept.as_known, rows))))
@@ -175,20 +174,6 @@ def _ask(
     return replace(issue, state=replace(issue.state, suggested=known)), names, None
 
 
-def _in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssue:
-    """The issue with its label history in the names of today, which are noted for the next look."""
-    reference = issue.state.issue
-    row = store.get_repository(reference.repository)
-    if row is None:
-        return issue
-    known = LabelNames.read(row.labels)
-    watched = {*names.known(), *map(str.casefold, issue.state.labels_by_us)}
-    labels = known.looked_at(issue, watched, store.clock())
-    if labels != known:
-        store.save_repository(reference.repository, labels=labels.stored())
-    return labels.in_names_of_today(issue, store.reviews(issue=reference))
-
-
 def read_again(client: Client, store: Store, judge: Judge, job: Job) -> Done:
     """Ask the second reader about a stored issue, keep the answer, and let the triage continue with it.
 
@@ -260,10 +245,12 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
     reference = issue.state.issue
     digest = report_digest(issue.report.title, issue.report.body)
     before = store.latest_verdict(reference.repository, reference.number)
-    noted = _noted(plan, account, store.clock())
+    noted = backfill_notes(plan, account, store.clock())
+    given = given_labels(before, plan, store.clock())
     kept = {
         "changes": [astuple(change) for change in plan.changes],
         "dry_run": plan.dry_run,
+        "given": given,
         "configuration": config_digest(names.config),
         "owners": list(owners_of(verdict, {*issue.state.labels, *plan.labels}, names.config.owners, issue.created_at)),
     }
@@ -290,11 +277,3 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
         plan={**kept, "backfilled": noted},
     )
     return store.save_verdict(stored, names.taxonomy, [axis.id for axis in names.labelled()])
-
-
-def _noted(plan: Plan, account: str | None, at: float) -> list[dict[str, object]]:
-    """Changes about to be made in a person's name, for `with_backfilled`."""
-    if account is None or plan.dry_run:
-        return []
-    writes = [*((label, True) for label in plan.labels), *((label, False) for label in plan.take_off)]
-    return [asdict(Backfilled(label, added, account, at)) for label, added in writes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from distriage.model.taxonomy import Axis, Taxonomy
@@ -45,6 +45,7 @@ class AxisNames:
         families: Family id -> label; `with_families` says whether they are set.
         family_of: Label id -> family id.
         folded: All names with a meaning on the axis, case-folded, even if never set.
+        former: Name, case-folded, that an earlier configuration gave -> its label's id, empty for a family.
         field: Name of the issue field filled in beside the labels, if any.
     """
 
@@ -56,12 +57,17 @@ class AxisNames:
     with_families: bool
     family_of: Mapping[str, str]
     folded: frozenset[str]
+    former: Mapping[str, str] = field(default_factory=dict)
     field: str | None = None
 
     def all_labels(self) -> Iterator[RepositoryLabel]:
         """The axis's labels, then those of its families."""
         yield from self.labels.values()
         yield from self.families.values()
+
+    def former_of(self, labels: Collection[str]) -> set[str]:
+        """The former names of some labels."""
+        return {name for name, label in self.former.items() if label in labels}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,23 @@ class Names:
         """All names of labels that are set here, or would be if they were not switched off, case-folded."""
         own = {label.name.casefold() for label in (self.needs_triage, *self.signs.values()) if label is not None}
         return frozenset(own.union(*(axis.folded for axis in self.axes.values())))
+
+    def remembering(self, given: Mapping[str, tuple[str, str]]) -> Names:
+        """The same, where a label that was set under an earlier configuration still counts as one of its axis.
+
+        Args:
+            given: As in `IssueState`. A name that means something today means that.
+        """
+        known = self.known()
+        former: dict[str, dict[str, str]] = {axis: {} for axis in self.axes}
+        for name, (axis, label) in given.items():
+            if axis in former and name not in known:
+                former[axis][name] = label
+        axes = {
+            id_: replace(axis, folded=axis.folded | former[id_].keys(), former=former[id_])
+            for id_, axis in self.axes.items()
+        }
+        return replace(self, axes=axes)
 
     def describe(self) -> Iterator[str]:
         """A line for each axis: how many labels it may get, which types and field; and lines for all else that may be

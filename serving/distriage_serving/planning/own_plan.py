@@ -61,7 +61,7 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
         people.withdraw(axis)
     withdrawn = {axis.casefold() for axis in state.withdrawn}
     wrong = [name for name in sorted(state.labels_by_us) if not names.meanings(name)]
-    wrong = [name for name in wrong if _is_wrong(name.casefold(), decided, wanted, withdrawn)]
+    wrong = [name for name in wrong if _is_wrong(name.casefold(), decided, wanted.keys() - removed, withdrawn)]
     return replace(
         plan,
         labels=tuple(labels),

@@ -39,6 +39,7 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
     if ignored is not None:
         left_out = (LeftOut("issue", ignored),)
         return Plan(state.issue, left_out=left_out, ignored=ignored, dry_run=names.config.dry_run)
+    names = names.remembering(state.given)
     planner = _Planner(verdict, state, names)
     planner.plan_labels()
     people = planner.people
@@ -136,8 +137,10 @@ class _Planner:
         wrong: set[str] = set()
         for axis in self.names.axes.values():
             if not axis.enabled and axis.id in self.state.decided:
-                right = axis.labels.get(self.state.decided[axis.id] or "")
-                wrong |= axis.folded - ({right.name.casefold()} if right is not None else set())
+                decided = self.state.decided[axis.id] or ""
+                right = axis.labels.get(decided)
+                kept = {right.name.casefold(), *axis.former_of([decided])} if right is not None else set()
+                wrong |= axis.folded - kept
         meant = {sign.name.casefold() for sign in self.names.signs.values()}
         self.take_off.extend(sorted(self._ours(wrong - meant.union(*(axis.folded for axis in self.names.labelled())))))
 
@@ -173,7 +176,7 @@ class _Planner:
         family = axis.family_of.get(said.label)
         family_name = axis.families[family].name.casefold() if family is not None else None
         in_the_way = [name for name in present if said.outcome != "apply" or name.casefold() != family_name]
-        if in_the_way and self._is_outdated(axis):
+        if in_the_way and self._is_outdated(axis, in_the_way):
             self._replace(axis, said, label, in_the_way)
         elif in_the_way:
             self.leave(axis.id, f"{markdown.code(in_the_way[0])} was set before; it is kept{self._why_kept()}")
@@ -209,8 +212,9 @@ class _Planner:
             return axis.families.get(said.family)
         return None
 
-    def _is_outdated(self, axis: AxisNames) -> bool:
-        return bool(self.state.rewritten) and _folded(self.state.touched).isdisjoint(axis.folded)
+    def _is_outdated(self, axis: AxisNames, present: list[str]) -> bool:
+        is_former = all(name.casefold() in axis.former for name in present)
+        return bool(self.state.rewritten or is_former) and _folded(self.state.touched).isdisjoint(axis.folded)
 
     def _why_kept(self) -> str:
         if self.state.rewritten is None:
@@ -233,15 +237,13 @@ class _Planner:
         if axis.id in self.state.decided:
             right = self.state.decided[axis.id]
             kept = {axis.labels[right].name.casefold()} if right is not None and right in axis.labels else set()
-            wrong = axis.folded - kept
+            wrong = set(axis.folded - kept)
         else:
-            wrong = _folded(
-                [
-                    axis.labels[label].name
-                    for label in self.state.withdrawn.get(axis.id, ())
-                    if label in axis.labels and (said.outcome, said.label) != ("apply", label)
-                ]
-            )
+            withdrawn = self.state.withdrawn.get(axis.id, frozenset())
+            removed, holds = _folded(self.state.removed), said.label if said.outcome == "apply" else None
+            names = {label: axis.labels[label].name.casefold() for label in withdrawn if label in axis.labels}
+            wrong = {name for label, name in names.items() if label != holds or name in removed}
+            wrong |= axis.former_of(withdrawn)
         return self._ours(wrong)
 
     def _ours(self, names: Collection[str]) -> frozenset[str]:
@@ -272,9 +274,10 @@ class _Planner:
             why: For a label of an axis.
         """
         name = label.name.casefold()
+        former = self.names.axes[why.axis].former_of([why.label]) if why is not None else set()
         if label.off is not None:
             self.leave(label.name, label.off)
-        elif not again and name in _folded(self.state.removed):
+        elif not again and not _folded(self.state.removed).isdisjoint({name, *former}):
             self.leave(label.name, "somebody took it off this issue")
         elif name in _folded(self.labels):
             self.leave(label.name, "already added for another axis")

@@ -44,6 +44,7 @@ class IssueState:
         decided: Axis -> label decided on by command or in the queue; None: none of them. An own label has an axis to
             itself; see `distriage.answer.feedback.own_axis`.
         withdrawn: Axis -> labels of former decisions.
+        given: Name, case-folded, that Distriage once set -> (axis, label; empty for a family), as configured then.
         suggested: Suggestions on it.
         fields: Name, case-folded -> value of the issue fields that have one.
         known_fields: Name, case-folded -> field of the organization.
@@ -72,6 +73,7 @@ class IssueState:
     type_touched: bool = False
     decided: Mapping[str, str | None] = field(default_factory=dict)
     withdrawn: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    given: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     suggested: tuple[Suggested, ...] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
     known_fields: Mapping[str, IssueField] = field(default_factory=dict)

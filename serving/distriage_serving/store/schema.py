@@ -148,8 +148,8 @@ class StoredVerdict(Base):
     Attributes:
         digest: `report_digest` of the title and body that the model read.
         verdict: Schema in `schemas/verdict.schema.json`.
-        plan: A JSON object: `changes`, fields of `Change`; `refused`, a sentence each; `dry_run`, `configuration`, and
-            `backfilled`, fields of `Backfilled`.
+        plan: A JSON object: `changes`, fields of `Change`; `refused`, a sentence each; `dry_run`, `configuration`;
+            `given`, name, axis, label and time of each label set so far; `backfilled`, fields of `Backfilled`.
         week_at: Monday 00:00 UTC of the week of `made_at`; filled in by the store.
     """
 

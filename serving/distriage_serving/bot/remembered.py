@@ -1,0 +1,50 @@
+"""What the store remembers of labels on an issue: their names on GitHub, and what we meant by them. Database I/O."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+from distriage_serving.bot.label_names import LabelNames
+from distriage_serving.configuration.names import Names
+from distriage_serving.github.issue import ReadIssue
+from distriage_serving.planning.types import Plan
+from distriage_serving.store import Backfilled, Store, StoredVerdict
+
+
+def in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssue:
+    """The issue in the names that labels have today, which are noted for the next look."""
+    reference = issue.state.issue
+    row = store.get_repository(reference.repository)
+    if row is None:
+        return issue
+    known = LabelNames.read(row.labels)
+    watched = {*names.known(), *map(str.casefold, issue.state.labels_by_us)}
+    labels = known.looked_at(issue, watched, store.clock())
+    if labels != known:
+        store.save_repository(reference.repository, labels=labels.stored())
+    issue = labels.in_names_of_today(issue, store.reviews(issue=reference))
+    before = store.latest_verdict(reference.repository, reference.number)
+    given = {labels.name_now(name, at).casefold(): (axis, label) for name, axis, label, at in _given(before)}
+    return replace(issue, state=replace(issue.state, given=given))
+
+
+def given_labels(before: StoredVerdict | None, plan: Plan, at: float) -> list[tuple[str, str, str, float]]:
+    """Name, axis, label and time of each label of an axis that was set or is about to be: a later configuration may
+    give it another name, or none.
+    """
+    new = {name: why for name, why in plan.intents.items() if name in plan.labels and not plan.dry_run}
+    kept = [one for one in _given(before) if one[0] not in new]
+    return [*kept, *((name, why.axis, why.label, at) for name, why in new.items())]
+
+
+def _given(before: StoredVerdict | None) -> list[tuple[str, str, str, float]]:
+    plan = before.plan if before is not None else None
+    return [(name, axis, label, at) for name, axis, label, at in (plan or {}).get("given", ())]
+
+
+def backfill_notes(plan: Plan, account: str | None, at: float) -> list[dict[str, object]]:
+    """Changes about to be made in a person's name, for `with_backfilled`."""
+    if account is None or plan.dry_run:
+        return []
+    writes = [*((label, True) for label in plan.labels), *((label, False) for label in plan.take_off)]
+    return [asdict(Backfilled(label, added, account, at)) for label, added in writes]
