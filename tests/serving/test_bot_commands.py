@@ -99,6 +99,24 @@ def test_commands(line: str, command: object) -> None:
     assert parse_command(line, TAXONOMY) == command
 
 
+OWN = ("oncall: distributed", "Stage", "bug", "bug: old")
+
+
+@pytest.mark.parametrize(
+    ("line", "corrections"),
+    [
+        ("/triage wrong oncall: distributed", {"own:oncall: distributed": None}),
+        ("/triage wrong Bug", {"own:bug": None}),
+        ("/triage wrong bug: old, symptom", {"own:bug: old": None, "symptom": None}),
+        ("/triage wrong symptom `oncall: distributed`", {"symptom": None, "own:oncall: distributed": None}),
+        ("/triage wrong symptom runtime-hang bug", {"symptom": "runtime-hang", "own:bug": None}),
+        ("/triage wrong stage", {"stage": None}),
+    ],
+)
+def test_own_labels_are_named_by_their_names(line: str, corrections: object) -> None:
+    assert parse_command(line, TAXONOMY, own=OWN) == Wrong(corrections)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

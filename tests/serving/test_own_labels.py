@@ -154,6 +154,21 @@ def test_the_app_sets_own_labels_and_takes_off_what_a_person_refuses(
     assert bot.github.labels(ISSUE) == ["speed"]
 
 
+@pytest.mark.parametrize("line", ["/triage wrong", "/triage wrong docs"])
+def test_a_command_refuses_own_labels(bot: Bot, keyword_bundle: Path, own_labels: Path, line: str) -> None:
+    bot.github.define("owner/repo", "docs")
+    bot.github.open(ISSUE, WORDS["docs"], WORDS["docs"])
+    judge = LocalJudge(Classifier(keyword_bundle, threads=1, own=own_labels))
+    app = App(APP_ID, app_key(), bot.github.url)
+    bot.worker = Worker(bot.store, app, judge, threading.Event(), Timing(debounce_s=30))
+    bot.issue("opened")
+    assert bot.github.labels(ISSUE) == ["docs"]
+    bot.say(line)
+    assert bot.github.labels(ISSUE) == []
+    bot.say("/triage undo")
+    assert bot.github.labels(ISSUE) == ["docs"]
+
+
 def test_of_a_tick_in_the_queue_and_a_label_taken_off_by_hand_the_later_counts(bot: Bot) -> None:
     bot.github.label(ISSUE, "docs", PERSON)
     bot.github.unlabel(ISSUE, "docs", PERSON)

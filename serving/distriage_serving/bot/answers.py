@@ -12,12 +12,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 from urllib.parse import quote
 
+from distriage.answer.feedback import own_axis
 from distriage.base.errors import InputError, NotFoundError, RefusedError
 from distriage.base.references import IssueReference
 from distriage.github.client import Client
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.commands import Undo, Wrong, parse_command
 from distriage_serving.bot.follow_up import Done
+from distriage_serving.bot.remembered import own_labels_given
 from distriage_serving.bot.repositories import current_config
 from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.configuration.names import resolve
@@ -27,7 +29,7 @@ from distriage_serving.github.timeline import read_comments
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import PlannedComment
-from distriage_serving.store import CommandArgument, Job, Review, Store, review_of, triage_job
+from distriage_serving.store import CommandArgument, Job, Review, Store, StoredVerdict, review_of, triage_job
 
 UNDERSTOOD: Final = "+1"
 NOT_UNDERSTOOD: Final = "confused"
@@ -45,6 +47,7 @@ A command is a line of its own:
 |---|---|
 | `/triage` | look at the issue again |
 | `/triage wrong symptom runtime-hang` | the right label of an axis; without a label: none fits; alone: all are wrong |
+| `/triage wrong LABEL` | an own label of the repository is wrong |
 | `/triage undo` | take the last decision back |
 
 Edit the comment, and its line goes from here."""
@@ -72,15 +75,17 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
     current = current_config(client, store, taxonomy, job.repository, job.installation_id)
     silent = current.config.dry_run or current.error is not None
     names = _names(current.config, taxonomy)
+    said = store.latest_verdict(issue.repository, issue.number)
+    own = own_labels_given(store, said)
     reviews: dict[str, Review] = {}  # axis -> by the last line about it
     taken_back: list[int] = []
     faults: dict[str, str] = {}
     idle: dict[str, str] = {}
     for line in asked.lines:
         try:
-            match parse_command(line, taxonomy, names):
+            match parse_command(line, taxonomy, names, own):
                 case Wrong(corrections):
-                    reviews |= {review.axis: review for review in _reviews(store, issue, asked, corrections)}
+                    reviews |= {review.axis: review for review in _reviews(said, own, issue, asked, corrections)}
                 case Undo() if reviews:  # of this comment's own lines, not stored yet: they are the last decision
                     reviews.clear()
                 case Undo():
@@ -140,11 +145,15 @@ def may_triage(client: Client, repository: str, who: str) -> bool:
 
 
 def _reviews(
-    store: Store, issue: IssueReference, asked: CommandArgument, corrections: Mapping[str, str | None]
+    stored: StoredVerdict | None,
+    own: Collection[str],
+    issue: IssueReference,
+    asked: CommandArgument,
+    corrections: Mapping[str, str | None],
 ) -> list[Review]:
-    stored = store.latest_verdict(issue.repository, issue.number)
     said = stored.verdict.axes if stored is not None else {}
-    corrections = corrections or {axis: None for axis, verdict in said.items() if verdict.outcome != "not-applicable"}
+    axes = [axis for axis, verdict in said.items() if verdict.outcome != "not-applicable"]
+    corrections = corrections or dict.fromkeys([*axes, *map(own_axis, own)])
     if not corrections:
         raise _IdleError("Nothing was said of this issue yet, so nothing of it can be wrong.")
     return [

@@ -4,6 +4,7 @@
 /triage wrong                          every label given is wrong
 /triage wrong symptom                  the label of this axis is wrong
 /triage wrong symptom runtime-hang     and this is the right one; several axes may be named in one line
+/triage wrong LABEL                    this label of the repository's own is wrong
 /triage undo                           take the last decision about this issue back
 
 A command is a line of a paragraph as GitHub renders it: not in code, a quotation, a list, a table or an HTML comment.
@@ -22,6 +23,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from distriage.answer.feedback import own_axis
 from distriage.base.errors import InputError
 from distriage.base.validation import suggestion
 from distriage.model.taxonomy import Taxonomy
@@ -55,7 +57,7 @@ class Wrong:
     """A label is wrong.
 
     Attributes:
-        corrections: Axis -> the right label; None: none of them. Empty: every axis is wrong.
+        corrections: Axis -> the right label; None: none of them; `own_axis` -> None. Empty: every label is wrong.
     """
 
     corrections: Mapping[str, str | None]
@@ -101,11 +103,14 @@ def _lines(paragraph: Token) -> list[str]:
     ]
 
 
-def parse_command(line: str, taxonomy: Taxonomy, names: Names = MappingProxyType({})) -> Command:
+def parse_command(
+    line: str, taxonomy: Taxonomy, names: Names = MappingProxyType({}), own: Iterable[str] = ()
+) -> Command:
     """Read a line that `find_commands` found.
 
     Args:
         names: Understood beside the labels' ids, which come first.
+        own: Labels of the repository's own that the issue got; an axis of the same name comes first.
 
     Raises:
         InputError: an unknown command, axis or label.
@@ -117,7 +122,7 @@ def parse_command(line: str, taxonomy: Taxonomy, names: Names = MappingProxyType
         case ["undo"]:
             return Undo()
         case ["wrong", *rest]:
-            return Wrong(_corrections(_parts(rest), taxonomy, names))
+            return Wrong(_corrections(_parts(rest), taxonomy, names, own))
     raise InputError(f"/triage {' '.join(words)!r:.80}: {USAGE}")
 
 
@@ -126,22 +131,36 @@ def _parts(words: list[str]) -> list[str]:
     return [part for word in words for part in re.split(r"[=:,`]", word) if part]
 
 
-def _corrections(parts: list[str], taxonomy: Taxonomy, names: Names) -> dict[str, str | None]:
+def _name_parts(name: str) -> tuple[str, ...]:
+    return tuple(_parts(name.lower().rstrip(" .").split()))
+
+
+def _begin(parts: list[str], names: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """The longest of some names with which a line begins; empty if it is none."""
+    return max((name for name in names if name == tuple(parts[: len(name)])), key=len, default=())
+
+
+def _corrections(parts: list[str], taxonomy: Taxonomy, names: Names, own: Iterable[str]) -> dict[str, str | None]:
     corrections: dict[str, str | None] = {}
+    own_labels = {_name_parts(name): own_axis(name) for name in own}
     while parts:
+        if parts[0] not in taxonomy.axes and (found := _begin(parts, own_labels)):
+            corrections[own_labels[found]] = None
+            parts = parts[len(found) :]
+            continue
         axis_id, *parts = parts
         if axis_id not in taxonomy.axes:
             meant = suggestion(axis_id, taxonomy.axes, "'")
             raise InputError(f"/triage wrong: unknown axis {axis_id!r:.60}; {meant}")
         known: dict[str, str | None] = {NONE: None, **{label: label for label in taxonomy.axes[axis_id].label_ids}}
         known = {**names.get(axis_id, {}), **known}
-        said = {tuple(_parts(name.lower().rstrip(" .").split())): label for name, label in known.items()}
-        length = max((len(name) for name in said if name and name == tuple(parts[: len(name)])), default=0)
-        if not length and parts and parts[0] not in taxonomy.axes:
+        said = {_name_parts(name): label for name, label in known.items()}
+        chosen = _begin(parts, said)
+        if not chosen and parts and parts[0] not in taxonomy.axes and not _begin(parts, own_labels):
             wrong = " ".join(takewhile(lambda part: part not in taxonomy.axes, parts))
             raise InputError(f"/triage wrong: unknown label {wrong!r:.60} of axis {axis_id}; {_meant(wrong, known)}")
-        corrections[axis_id] = said[tuple(parts[:length])] if length else None
-        parts = parts[length:]
+        corrections[axis_id] = said[chosen] if chosen else None
+        parts = parts[len(chosen) :]
     return corrections
 
 

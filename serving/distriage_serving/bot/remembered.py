@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
+from distriage.answer.feedback import own_label
 from distriage_serving.bot.label_names import LabelNames
 from distriage_serving.configuration.names import Names
 from distriage_serving.github.issue import ReadIssue
@@ -23,9 +24,20 @@ def in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssue
     if labels != known:
         store.save_repository(reference.repository, labels=labels.stored())
     issue = labels.in_names_of_today(issue, store.reviews(issue=reference))
-    before = store.latest_verdict(reference.repository, reference.number)
-    given = {labels.name_now(name, at).casefold(): (axis, label) for name, axis, label, at in _given(before)}
-    return replace(issue, state=replace(issue.state, given=given))
+    given = _in_names(labels, store.latest_verdict(reference.repository, reference.number))
+    given_now = {name.casefold(): (axis, label) for name, axis, label in given}
+    return replace(issue, state=replace(issue.state, given=given_now))
+
+
+def own_labels_given(store: Store, said: StoredVerdict | None) -> list[str]:
+    """The labels of the repository's own, of signs too, that an issue got or that its verdict gives it."""
+    if said is None:
+        return []
+    row = store.get_repository(said.repository)
+    labels = LabelNames.read(row.labels if row is not None else None)
+    given = [name for name, axis, _ in _in_names(labels, said) if own_label(axis) is not None]
+    applied = [own.label for own in said.verdict.own or () if own.applied]
+    return [*{name.casefold(): name for name in (*applied, *given)}.values()]
 
 
 def given_labels(before: StoredVerdict | None, plan: Plan, at: float) -> list[tuple[str, str, str, float]]:
@@ -35,6 +47,10 @@ def given_labels(before: StoredVerdict | None, plan: Plan, at: float) -> list[tu
     new = {name: why for name, why in plan.intents.items() if name in plan.labels and not plan.dry_run}
     kept = [one for one in _given(before) if one[0] not in new]
     return [*kept, *((name, why.axis, why.label, at) for name, why in new.items())]
+
+
+def _in_names(labels: LabelNames, before: StoredVerdict | None) -> list[tuple[str, str, str]]:
+    return [(labels.name_now(name, at), axis, label) for name, axis, label, at in _given(before)]
 
 
 def _given(before: StoredVerdict | None) -> list[tuple[str, str, str, float]]:
