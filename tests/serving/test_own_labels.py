@@ -33,6 +33,7 @@ from distriage_serving.planning.own_plan import with_own_labels
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
 from distriage_serving.store import Job, Review, triage_job
+from distriage_serving.store.review_records import review_records
 
 from support.app_key import APP_ID, app_key
 from support.bot import ISSUE, Bot, bot, github, make, store
@@ -154,8 +155,9 @@ def test_the_app_sets_own_labels_and_takes_off_what_a_person_refuses(
     assert bot.github.labels(ISSUE) == ["speed"]
 
 
-@pytest.mark.parametrize("line", ["/triage wrong", "/triage wrong docs"])
-def test_a_command_refuses_own_labels(bot: Bot, keyword_bundle: Path, own_labels: Path, line: str) -> None:
+@pytest.fixture
+def owning(bot: Bot, keyword_bundle: Path, own_labels: Path) -> Bot:
+    """The App gave the issue its own label `docs`."""
     bot.github.define("owner/repo", "docs")
     bot.github.open(ISSUE, WORDS["docs"], WORDS["docs"])
     judge = LocalJudge(Classifier(keyword_bundle, threads=1, own=own_labels))
@@ -163,10 +165,34 @@ def test_a_command_refuses_own_labels(bot: Bot, keyword_bundle: Path, own_labels
     bot.worker = Worker(bot.store, app, judge, threading.Event(), Timing(debounce_s=30))
     bot.issue("opened")
     assert bot.github.labels(ISSUE) == ["docs"]
-    bot.say(line)
-    assert bot.github.labels(ISSUE) == []
-    bot.say("/triage undo")
-    assert bot.github.labels(ISSUE) == ["docs"]
+    return bot
+
+
+@pytest.mark.parametrize("line", ["/triage wrong", "/triage wrong docs"])
+def test_a_command_refuses_own_labels(owning: Bot, line: str) -> None:
+    owning.say(line)
+    assert owning.github.labels(ISSUE) == []
+    owning.say("/triage undo")
+    assert owning.github.labels(ISSUE) == ["docs"]
+
+
+@pytest.mark.parametrize(("renamed", "labels"), [(True, []), (False, ["manual"])])
+def test_a_refusal_outlives_a_new_name_on_github(
+    owning: Bot, keyword_bundle: Path, own_labels: Path, tmp_path: Path, renamed: bool, labels: list[str]
+) -> None:
+    owning.say("/triage wrong docs")
+    if renamed:
+        owning.github.rename_label("owner/repo", "docs", "manual")
+    else:
+        owning.github.define("owner/repo", "docs", "manual")
+    rename(Path(shutil.copytree(own_labels, tmp_path / "own")), "owner/repo", "manual")
+    judge = LocalJudge(Classifier(keyword_bundle, threads=1, own=tmp_path / "own"))
+    app = App(APP_ID, app_key(), owning.github.url)
+    owning.worker = Worker(owning.store, app, judge, threading.Event(), Timing(debounce_s=30))
+    owning.issue("edited")
+    assert owning.github.labels(ISSUE) == labels
+    (record,) = review_records(owning.store)
+    assert (record.axis, record.label) == ("own:manual" if renamed else "own:docs", None)
 
 
 def test_of_a_tick_in_the_queue_and_a_label_taken_off_by_hand_the_later_counts(bot: Bot) -> None:

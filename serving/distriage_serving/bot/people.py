@@ -14,6 +14,7 @@ from distriage_serving.github.issue import ReadIssue, with_label_history
 from distriage_serving.github.timeline import LabelEvent
 from distriage_serving.planning.types import IssueState
 from distriage_serving.store import Backfilled, Review
+from distriage_serving.store.label_names import LabelNames
 
 # Labels set by an issue form come with the issue, in its author's name, and are not a review.
 TEMPLATE_S: Final = 5.0
@@ -21,6 +22,7 @@ STEP_S: Final = 0.001
 CLOCKS_S: Final = 60.0  # GitHub's and ours may be so far apart
 # Our pace and GitHub's own limit may each hold a write of `distriage backfill` back for an hour.
 WRITTEN_WITHIN_S: Final = 2 * 3600.0
+_NO_NAMES: Final = LabelNames({})
 _DECISIONS: Final = frozenset({"queue", "command"})
 
 
@@ -138,13 +140,16 @@ def is_decided(seen: Observed, was: str | None, reviews: Iterable[Review], names
     return not _is_one(seen.axis, was, before[-1].label, names)
 
 
-def with_decisions(issue: ReadIssue, reviews: Iterable[Review], names: Names) -> IssueState:
+def with_decisions(
+    issue: ReadIssue, reviews: Iterable[Review], names: Names, known: LabelNames = _NO_NAMES
+) -> IssueState:
     """The issue's state, with decisions by command and in the queue.
 
     Args:
         reviews: All of the issue, including undone ones, by time. The last standing one on an axis counts; a later
             label by hand overrules it, and so does taking off the decided label.
         names: Say which axes are labelled; they and own labels are handed to the plan.
+        known: Say what own labels are called today.
     """
     # Own labels have no reviews of changes by hand: the history says whether one was taken off later.
     taken_off = {
@@ -153,13 +158,14 @@ def with_decisions(issue: ReadIssue, reviews: Iterable[Review], names: Names) ->
     decided: dict[str, str | None] = {}
     withdrawn: dict[str, set[str]] = {}
     for review in reviews:
-        axis = review.axis
+        axis = known.axis_now(review.axis, review.at)
+        label = (own_label(axis) or review.label) if review.label is not None else None
         if review.undone_at is not None:
-            if review.how in _DECISIONS and review.label is not None:
-                withdrawn.setdefault(axis, set()).add(review.label)
+            if review.how in _DECISIONS and label is not None:
+                withdrawn.setdefault(axis, set()).add(label)
         elif review.how in _DECISIONS:
             if review.at >= taken_off.get((own_label(axis) or "").casefold(), 0.0):
-                decided[axis] = review.label
+                decided[axis] = label
         elif review.how in {"label", "approve"}:
             decided.pop(axis, None)
         elif axis in decided and _is_one(axis, review.predicted_label, decided[axis], names):

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 
 from distriage.answer.feedback import own_label
-from distriage_serving.bot.label_names import LabelNames
+from distriage_serving.bot.label_names import in_names_of_today, looked_at
 from distriage_serving.configuration.names import Names
 from distriage_serving.github.issue import ReadIssue
 from distriage_serving.planning.types import Plan
 from distriage_serving.store import Backfilled, Store, StoredVerdict
+from distriage_serving.store.label_names import LabelNames
 
 
-def in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssue:
+def under_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssue:
     """The issue in the names that labels have today, which are noted for the next look."""
     reference = issue.state.issue
     row = store.get_repository(reference.repository)
@@ -20,10 +21,10 @@ def in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssue
         return issue
     known = LabelNames.read(row.labels)
     watched = {*names.known(), *map(str.casefold, issue.state.labels_by_us)}
-    labels = known.looked_at(issue, watched, store.clock())
+    labels = looked_at(known, issue, watched, store.clock())
     if labels != known:
         store.save_repository(reference.repository, labels=labels.stored())
-    issue = labels.in_names_of_today(issue, store.reviews(issue=reference))
+    issue = in_names_of_today(labels, issue, store.reviews(issue=reference))
     given = _in_names(labels, store.latest_verdict(reference.repository, reference.number))
     given_now = {name.casefold(): (axis, label) for name, axis, label in given}
     return replace(issue, state=replace(issue.state, given=given_now))
@@ -33,11 +34,16 @@ def own_labels_given(store: Store, said: StoredVerdict | None) -> list[str]:
     """The labels of the repository's own, of signs too, that an issue got or that its verdict gives it."""
     if said is None:
         return []
-    row = store.get_repository(said.repository)
-    labels = LabelNames.read(row.labels if row is not None else None)
+    labels = label_names(store, said.repository)
     given = [name for name, axis, _ in _in_names(labels, said) if own_label(axis) is not None]
     applied = [own.label for own in said.verdict.own or () if own.applied]
     return [*{name.casefold(): name for name in (*applied, *given)}.values()]
+
+
+def label_names(store: Store, repository: str) -> LabelNames:
+    """A repository's labels by GitHub's id, as last looked at."""
+    row = store.get_repository(repository)
+    return LabelNames.read(row.labels if row is not None else None)
 
 
 def given_labels(before: StoredVerdict | None, plan: Plan, at: float) -> list[tuple[str, str, str, float]]:

@@ -18,7 +18,7 @@ from distriage.github.releases import kept_releases
 from distriage_serving.bot.asking.questions import hear_answers
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.people import is_decided, observe, with_backfilled, with_decisions
-from distriage_serving.bot.remembered import backfill_notes, given_labels, in_names_of_today
+from distriage_serving.bot.remembered import backfill_notes, given_labels, label_names, under_names_of_today
 from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, is_deleted, last_config
 from distriage_serving.bot.suggestions import decided, kept
 from distriage_serving.configuration.file import config_digest
@@ -94,7 +94,7 @@ def triage(
         if kept.is_off(store, reference.repository):
             current = replace(current, config=current.config.model_copy(update={"suggestions": "off"}))
         names = resolve(current.config, taxonomy, issue.labels_there)
-        issue = under_new_names(in_names_of_today(store, issue, names), names.renamed)
+        issue = under_new_names(under_names_of_today(store, issue, names), names.renamed)
     rows = decided.poll(client, store, reference, issue.label_ids, is_app=installation_id is not None).rows
     issue = decided.with_approvals(issue, rows)
     issue = replace(issue, state=replace(issue.state, suggested=tuple(map(kept.as_known, rows))))
@@ -231,7 +231,12 @@ def _state(store: Store, issue: ReadIssue, verdict: Verdict, names: Names) -> Is
             store.undo_reviews(review_id)
     labelled = store.labelled_digest(reference.repository, reference.number)
     return replace(
-        with_decisions(issue, store.reviews(issue=reference, undone=True), names),
+        with_decisions(
+            issue,
+            store.reviews(issue=reference, undone=True),
+            names,
+            label_names(store, reference.repository),
+        ),
         rewritten=labelled is not None and labelled != report_digest(issue.report.title, issue.report.body),
     )
 

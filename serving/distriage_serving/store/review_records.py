@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from distriage.answer.feedback import ReviewRecord
+from distriage.answer.feedback import ReviewRecord, own_label
 from distriage_serving.store import Review, Store
+from distriage_serving.store.label_names import LabelNames
 
 
 def review_records(store: Store) -> Iterator[ReviewRecord]:
@@ -16,24 +17,29 @@ def review_records(store: Store) -> Iterator[ReviewRecord]:
     Raises:
         UnavailableError: the database is gone.
     """
+    repositories = store.list_repositories()
+    names = {repository.name: repository.display_name for repository in repositories}
+    labels = {repository.name: LabelNames.read(repository.labels) for repository in repositories}
     latest: dict[tuple[str, int], dict[str, Review]] = {}
     for review in store.reviews():
-        latest.setdefault((review.repository, review.number), {})[review.axis] = review
-    names = {repository.name: repository.display_name for repository in store.list_repositories()}
+        known = labels.get(review.repository)
+        axis = known.axis_now(review.axis, review.at) if known is not None else review.axis
+        latest.setdefault((review.repository, review.number), {})[axis] = review
     for (repository, number), axes in latest.items():
         issue = store.get_issue(repository, number)
         if issue is None:
             continue
-        for review in axes.values():
+        for axis, review in axes.items():
+            own = own_label(axis)  # in today's name
             yield ReviewRecord(
                 id=f"{names.get(repository, repository)}#{number}",
                 url=issue.url,
                 title=issue.title,
                 body=issue.body,
                 created=_time(issue.created_at) if issue.created_at else None,
-                axis=review.axis,
-                label=review.label,
-                predicted_label=review.predicted_label,
+                axis=axis,
+                label=review.label and (own or review.label),
+                predicted_label=review.predicted_label and (own or review.predicted_label),
                 probability=review.probability,
                 model=review.model or "",
                 who=review.who,
