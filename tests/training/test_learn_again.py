@@ -190,6 +190,14 @@ def test_a_label_that_is_no_longer_given_is_named(command: Command, keyword_bund
     assert done.code == 0 and f"no longer given: {gone}: left out by --exclude\n" in done.out
 
 
+def test_heads_that_give_no_label_any_more_are_refused(command: Command, keyword_bundle: Path, learned: Path) -> None:
+    untouched = content(learned)
+    done = again(command, keyword_bundle, learned, dated(165), "--precision", "0.99", "--confidence", "0.99")
+    assert done.code == 1 and content(learned) == untouched
+    assert "no longer given: docs: cannot keep the promise any more\n" in done.out
+    assert done.out.endswith("refused, nothing written: no label would be given any more\n")
+
+
 def test_only_issues_that_neither_has_seen_decide(command: Command, keyword_bundle: Path, learned: Path) -> None:
     done = again(command, keyword_bundle, learned, dated(140))
     assert done.code == 0 and "on 20 issues that neither has seen" in done.out and "too few" in done.out

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from distriage.model.bundle import Bundle
     from distriage.own.labels import OwnLabels
     from distriage_training.learn.compare import Comparison
-    from distriage_training.learn.examples import Labels
     from distriage_training.learn.run import Result
 
 
@@ -64,7 +63,7 @@ def learn(
     """Learn a repository's own labels from its past issues, and say how often each one is right.
 
     Writes a folder for `classify --own`, with a page in it; nothing to GitHub. With --previous the exit code is 1 if
-    the new heads are worse.
+    the new heads are worse, or give no label any more.
     """
     with needs_extra("learn"):
         from distriage.classifier import Classifier
@@ -102,7 +101,7 @@ def learn(
             rows = features_of(classifier, past.kept, progress, forms=history.forms)
             result = learn_and_measure(past, wishes, rows, promise, progress)
             compared = compare_with(before, result, wishes, rows, promise) if before is not None else None
-        refused = compared is not None and bool(compared.worse)
+        refused = before is not None and compared is not None and (bool(compared.worse) or _fell_silent(before, result))
         if not refused:
             write(output, name, classifier, result, promise)
         if reviews is not None:
@@ -110,7 +109,7 @@ def learn(
             typer.echo(f"{reviewed.reviews} reviews of own labels{unknown}; issues changed by them: {reviewed.changed}")
         _say(result)
         if before is not None and compared is not None:
-            _say_compared(before, compared, result.labels)
+            _say_compared(before, compared, result)
         if refused:
             raise typer.Exit(1)
         typer.echo(f"written: {output} (see {PAGE} in it)")
@@ -144,7 +143,13 @@ def _previous(folder: Path, repository: str, bundle: Bundle) -> OwnLabels | None
     return OwnLabels(folder, bundle)
 
 
-def _say_compared(before: OwnLabels, compared: Comparison, labels: Labels) -> None:
+def _fell_silent(before: OwnLabels, result: Result) -> bool:
+    """Whether no label is given any more, though the earlier heads gave some."""
+    gave = any(head.threshold is not None for head in before.manifest.labels)
+    return gave and all(threshold is None for threshold in result.final.thresholds)
+
+
+def _say_compared(before: OwnLabels, compared: Comparison, result: Result) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -173,13 +178,18 @@ def _say_compared(before: OwnLabels, compared: Comparison, labels: Labels) -> No
                 row.outcome,
             )
         Console(width=120).print(table)
+    labels = result.labels
+    still = {name for name, one in zip(labels.names, result.final.thresholds, strict=True) if one is not None}
     for head in before.manifest.labels:
-        if head.threshold is not None and head.name not in labels.names:
-            why = labels.left_out.get(head.name, "no issue has it")
-            typer.echo(f"no longer given: {printable(head.name)}: {why}")
+        if head.threshold is not None and head.name not in still:
+            unsure = "cannot keep the promise any more" if head.name in labels.names else "no issue has it"
+            typer.echo(f"no longer given: {printable(head.name)}: {labels.left_out.get(head.name, unsure)}")
     worse = ", ".join(map(printable, compared.worse))
-    if compared.rows:
-        typer.echo(f"refused, nothing written: worse on {worse}" if worse else "not worse on any label that both know")
+    if worse or _fell_silent(before, result):
+        why = f"worse on {worse}" if worse else "no label would be given any more"
+        typer.echo(f"refused, nothing written: {why}")
+    elif compared.rows:
+        typer.echo("not worse on any label that both know")
 
 
 def _say(result: Result) -> None:
