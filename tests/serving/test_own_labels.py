@@ -292,6 +292,25 @@ def test_each_repository_has_its_heads(shelf: Path, keyword_bundle: Path, monkey
     assert heads.of("a/b#3") is None and heads.of("report.md") is heads.heads["owner/repo"]
 
 
+def test_of_two_folders_with_one_repositorys_heads_the_named_one_counts(
+    shelf: Path, keyword_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelves, "LOOK_S", 0)
+    problems: list[BundleError] = []
+    for copy in ("owner/repo.bak", "owner/a-copy"):
+        rename(Path(shutil.copytree(shelf / "owner" / "repo", shelf / copy)), "owner/repo", "guide")
+    heads = OwnShelf(shelf, Bundle(keyword_bundle), problems.append)
+
+    def docs(identifier: str) -> bool:
+        found = heads.of(identifier)
+        return found is not None and "docs" in {head.name for head in found.manifest.labels}
+
+    assert docs("owner/repo#1") and len(problems) == 2
+    assert all("other heads of owner/repo are used" in str(problem) for problem in problems)
+    shutil.move(shelf / "owner" / "repo", shelf / "owner" / "renamed")  # as the repository was on GitHub
+    assert docs("owner/renamed#1")
+
+
 def test_heads_that_cannot_be_used_leave_those_before_them(
     shelf: Path, keyword_bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

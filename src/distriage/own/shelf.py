@@ -1,12 +1,15 @@
 """Heads of several repositories, read anew when a file of theirs changes. Reads only.
 
+Heads in a folder OWNER/REPO are that repository's, and those of the repository that they were learned from, which may
+have been renamed since. Of several, those in the folder of its name count, else the newest.
+
 `distriage learn` replaces `own.json` last and atomically, so a reader of the new one finds its other files.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from distriage.base.errors import BundleError
@@ -32,7 +35,8 @@ class OwnShelf:
 
         Args:
             bundle: The one that will read the reports.
-            on_problem: Called for heads that were added later and cannot be used; earlier ones stay.
+            on_problem: Called for heads that were added later and cannot be used, where earlier ones stay, and for
+                those that others go before.
 
         Raises:
             BundleError: the folder is missing, or heads in it are damaged or of another model.
@@ -56,7 +60,7 @@ class OwnShelf:
         heads, repository = self.heads, repository_of(identifier)
         if repository is not None:
             return heads.get(repository)
-        return next(iter(heads.values())) if len(heads) == 1 else None
+        return next(iter(heads.values())) if len(set(heads.values())) == 1 else None
 
     def _look(self, on_problem: Callable[[BundleError], None]) -> None:
         stamps = _stamps(self._folder)
@@ -74,7 +78,24 @@ class OwnShelf:
             if known is not None:
                 read[file] = known
         self._stamps, self._read = stamps, read
-        self.heads = {labels.manifest.repository.casefold(): labels for labels in read.values()}
+        self.heads = self._chosen(read)
+
+    def _chosen(self, read: Mapping[Path, OwnLabels]) -> dict[str, OwnLabels]:
+        """Repository -> its heads; those that others go before are named."""
+        found: dict[str, OwnLabels] = {}
+        ranked = sorted(read.items(), key=lambda item: self._rank(*item), reverse=True)
+        for file, labels in ranked:
+            repository = labels.manifest.repository.casefold()
+            if found.setdefault(repository, labels) is not labels:
+                self._on_problem(BundleError(f"{file.parent}: other heads of {labels.manifest.repository} are used"))
+        return {place: labels for file, labels in ranked if "/" in (place := self._place(file))} | found
+
+    def _rank(self, file: Path, labels: OwnLabels) -> tuple[bool, str, float]:
+        manifest = labels.manifest
+        return self._place(file) == manifest.repository.casefold(), manifest.created, manifest.until
+
+    def _place(self, file: Path) -> str:
+        return file.parent.relative_to(self._folder).as_posix().casefold()
 
 
 def _stamps(folder: Path) -> dict[Path, Stamp]:
