@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,6 +66,20 @@ def test_an_own_label_that_is_gone_or_was_taken_off_is_not_set(
     double.unlabel("owner/repo#1", "docs", PERSON)
     assert act(own_labels=str(own_labels)) == 0
     assert "docs" not in double.labels("owner/repo#1") and "somebody took it off" in summary(runner)
+
+
+def test_own_labels_of_another_repository_are_named_and_not_used(
+    double: GitHub, runner: Path, act: Act, own_labels: Path, tmp_path: Path
+) -> None:
+    double.open("owner/repo#1", "A typo", "The page of the manual has a typo.")
+    double.define("owner/repo", "docs")
+    other = Path(shutil.copytree(own_labels, tmp_path / "own"))
+    (other / "own.json").write_text((own_labels / "own.json").read_text().replace('"owner/repo"', '"owner/old"'))
+    assert act(own_labels=str(other), strict="true") == 2
+    assert "learned from owner/old" in summary(runner) and "docs" not in double.labels("owner/repo#1")
+    double.renamed["owner/old"] = "owner/repo"
+    assert act(own_labels=str(other), strict="true") == 0
+    assert "docs" in double.labels("owner/repo#1")
 
 
 UNUSABLE = {

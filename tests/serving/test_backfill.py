@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -278,6 +279,17 @@ def test_what_was_done_without_own_labels_is_done_again_with_them(run: Backfill,
     assert "0 issues changed, 0 left alone; 4 were done before" in run().out
     assert "0 were done before" in run("--own", own_labels).out
     assert "4 were done before" in run("--own", own_labels).out
+
+
+def test_own_labels_of_another_repository_are_refused(
+    double: GitHub, run: Backfill, own_labels: Path, tmp_path: Path
+) -> None:
+    manifest = (own_labels / "own.json").read_text()
+    other = Path(shutil.copytree(own_labels, tmp_path / "own"))
+    (other / "own.json").write_text(manifest.replace('"owner/repo"', '"owner/old"'))
+    assert_one_line(run("--own", other), "learned from owner/old; expected those of Owner/Repo")
+    double.renamed["owner/old"] = REPOSITORY
+    assert run("--own", other).code == 0
 
 
 # ---------------------------------------------------------------- past issues

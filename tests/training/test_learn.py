@@ -274,7 +274,12 @@ def test_a_repository_is_fetched_once(
         assert done.code == 0, done.err
         asked = len(github.requests)
     assert len(github.requests) == asked and (tmp_path / "owner-repo.history.jsonl").is_file()
-    assert (tmp_path / "own-labels" / "own.json").is_file()
+    manifest = tmp_path / "own-labels" / "own.json"
+    manifest.write_text(manifest.read_text().replace(f'"{REPOSITORY}"', '"owner/old"'))
+    again = ("learn", REPOSITORY, "--model", keyword_bundle, "--least", 10, "--previous", "own-labels")
+    assert_one_line(command(*again), "learned from owner/old")
+    github.renamed["owner/old"] = REPOSITORY
+    assert command(*again).code == 0
 
 
 def test_what_cannot_be_learned_is_refused_in_one_line(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:

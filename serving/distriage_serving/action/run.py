@@ -134,14 +134,14 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     if inputs.config is not None and not dry_run:
         raise InputError("--config tries a configuration in a dry run; expected --dry-run true")
     classifier = Classifier(inputs.model or None)
-    if inputs.own_labels:
-        classifier.own = _extra(lambda: OwnLabels(Path(inputs.own_labels), classifier.bundle), warnings)
     past = _extra(lambda: _past(inputs.past_issues, classifier), warnings) if inputs.past_issues else None
     there = _extra(lambda: read_table(Path(inputs.releases)).releases, warnings) if inputs.releases else None
     taxonomy = classifier.bundle.taxonomy
     if not inputs.token:
         raise InputError("GITHUB_TOKEN is not set; expected the input `repo-token` with issues: write")
     client = Client(inputs.token, max_wait_s=inputs.max_wait_s, login=inputs.login or None)
+    if inputs.own_labels:
+        classifier.own = _extra(lambda: _own(inputs, classifier, client, reference.repository), warnings)
     path = inputs.configuration_path or CONFIG_PATH
     if (refused := read_ahead(client, reference.repository, path)) is not None:
         workflow_commands.notice(f"{refused}; its files are read one by one")
@@ -224,6 +224,12 @@ def _look(
     if both.second_reading is not None and both.second_reading.note is not None:
         warnings.append(both.second_reading.note)
     return replace(first, verdict=both)
+
+
+def _own(inputs: Inputs, classifier: Classifier, client: Client, repository: str) -> OwnLabels:
+    own = OwnLabels(Path(inputs.own_labels), classifier.bundle)
+    own.use_for(repository, client)
+    return own
 
 
 def _reader(inputs: Inputs, model: str) -> SecondReader:

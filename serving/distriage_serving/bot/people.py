@@ -13,8 +13,7 @@ from distriage_serving.configuration.names import Names
 from distriage_serving.github.issue import ReadIssue, with_label_history
 from distriage_serving.github.timeline import LabelEvent
 from distriage_serving.planning.types import IssueState
-from distriage_serving.store import Backfilled, Review
-from distriage_serving.store.label_names import LabelNames
+from distriage_serving.store import Backfilled, LabelNames, Review
 
 # Labels set by an issue form come with the issue, in its author's name, and are not a review.
 TEMPLATE_S: Final = 5.0

@@ -8,6 +8,7 @@ from distriage.base.errors import ConfigError, NotFoundError
 from distriage.base.references import REPOSITORY, IssueReference
 from distriage.github.client import Client
 from distriage.github.forms import forget_forms
+from distriage.github.renamed import name_today
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.configuration.file import dump_config
@@ -77,11 +78,8 @@ def followed(client: Client, store: Store, repository: str) -> str | None:
     Raises:
         GitHubError: GitHub is out of reach or refuses.
     """
-    try:
-        name = client.json(f"/repos/{repository}").get("full_name")
-    except NotFoundError:
-        return None
-    if not isinstance(name, str) or not REPOSITORY.fullmatch(name) or name.casefold() == repository.casefold():
+    name = name_today(client, repository)
+    if name is None or name.casefold() == repository.casefold():
         return None
     store.rename_repository(repository, name)
     return name

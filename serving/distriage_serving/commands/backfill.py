@@ -77,6 +77,7 @@ def backfill(
         from distriage.classifier import Classifier
         from distriage.github.address import token_of_environment
         from distriage.github.client import Client
+        from distriage.own.labels import OwnLabels
         from distriage_serving.backfill.proposals import as_csv, as_page, estimate
         from distriage_serving.backfill.run import Backfill, BackfillOptions, State, issues_of, paced
         from distriage_serving.judging.indexes import PastIndexes
@@ -102,13 +103,14 @@ def backfill(
                 Client(token, max_wait_s=math.inf, before_write=paced(store)),
                 Classifier(model, own=own),
             )
+            if isinstance(classifier.own, OwnLabels):
+                classifier.own.use_for(repository, client)
             if past:
                 issues = issues_of(client, repository, BackfillOptions(state="all"))
                 _print_kept(keep_all(store, classifier, repository, issues), repository)
                 return
             judge = LocalJudge(classifier, PastIndexes(None, store))
-            has_own = classifier.own is not None and classifier.own.of(f"{repository}#1") is not None
-            options = BackfillOptions(dry_run, filed_since, state, comments, again, has_own, config)  # type: ignore[arg-type]
+            options = BackfillOptions(dry_run, filed_since, state, comments, again, own is not None, config)  # type: ignore[arg-type]
             work = Backfill(client, store, judge, Console(highlight=False))
             begun = time.monotonic()
             try:

@@ -14,7 +14,7 @@ from distriage_serving.store.issues import Issues, Wait
 from distriage_serving.store.paging import ASCENDING, IssueFilter, Page, Sort, place_of
 from distriage_serving.store.past import PastIssues, PastRow, PastState
 from distriage_serving.store.reader import ReaderAnswer
-from distriage_serving.store.repositories import Repositories
+from distriage_serving.store.repositories import LabelNames, Repositories
 from distriage_serving.store.reviews import Reviews, review_of
 from distriage_serving.store.schema import (
     NOBODY_WAITS,

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from distriage.answer.feedback import ReviewRecord, own_label
-from distriage_serving.store import Review, Store
-from distriage_serving.store.label_names import LabelNames
+from distriage_serving.store import LabelNames, Review, Store
 
 
 def review_records(store: Store) -> Iterator[ReviewRecord]:

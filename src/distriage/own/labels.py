@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping
 from io import BufferedReader
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ from distriage.own.features import OWN_VIEWS, OwnFeatures, Scales, own_features
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import ModelInput
 from distriage.recipe.weights import Floats
+
+if TYPE_CHECKING:
+    from distriage.github.client import Client
 
 OWN_FORMAT = 5
 MANIFEST, ARRAYS = "own.json", "own.npz"
@@ -102,6 +106,7 @@ class OwnLabels:
             BundleError: a file is missing, damaged or of another model.
         """
         self.manifest = read_manifest(folder / MANIFEST)
+        self._repository = self.manifest.repository.casefold()
         if self.manifest.format != OWN_FORMAT:
             raise BundleError(
                 f"{folder / MANIFEST}: format {self.manifest.format}; this Distriage reads {OWN_FORMAT}: "
@@ -153,10 +158,22 @@ class OwnLabels:
         if not (scales.scale > 0).all():
             raise ValueError("scale is out of range")
 
+    def use_for(self, repository: str, client: Client) -> None:
+        """Use the heads for a repository on GitHub, which may have been renamed since they were learned.
+
+        Raises:
+            BundleError: they are of another one.
+            GitHubError: GitHub is out of reach or refuses.
+        """
+        from distriage.github.renamed import was_called  # few need it
+
+        if not was_called(client, self.manifest.repository, repository):
+            raise BundleError(f"own labels: learned from {self.manifest.repository}; expected those of {repository}")
+        self._repository = repository.casefold()
+
     def of(self, identifier: str) -> OwnLabels | None:
         """These heads, unless a report's `owner/repo#12` names another repository."""
-        repository = repository_of(identifier)
-        return self if repository is None or repository == self.manifest.repository.casefold() else None
+        return self if repository_of(identifier) in {None, self._repository} else None
 
     def __call__(self, report: ModelInput, prediction: Prediction) -> list[OwnLabel]:
         """The labels to give and the likeliest others, at least `SHOWN`; the likeliest first."""

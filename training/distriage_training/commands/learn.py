@@ -17,6 +17,7 @@ from distriage.base.references import check_repository
 from distriage.github.history import History, load_history, read_history
 
 if TYPE_CHECKING:
+    from distriage.github.client import Client
     from distriage.model.bundle import Bundle
     from distriage.own.labels import OwnLabels
     from distriage_training.learn.compare import Comparison
@@ -92,7 +93,8 @@ def learn(
             else:
                 name = repository or ""
                 history = _fetch(name, cache, limit, lambda done: progress("fetching", done, limit))
-            before = _previous(previous, name, classifier.bundle) if previous is not None else None
+            asked = repository is not None
+            before = _previous(previous, name, classifier.bundle, ask=asked) if previous is not None else None
             newest = history.issues[-limit:] if limit is not None else history.issues
             reviewed = with_reviews(newest, read_own_reviews(reviews, name) if reviews is not None else ())
             past = usable(reviewed.issues, reviewed.numbers)
@@ -116,23 +118,33 @@ def learn(
 
 
 def _fetch(repository: str, cache: Path | None, limit: int | None, progress: Callable[[int], None]) -> History:
+    check_repository(repository)
+    kept = cache or Path(f"{repository.replace('/', '-')}.history.jsonl")
+    return read_history(_client(), repository, kept, limit, progress)
+
+
+def _client() -> Client:
     from distriage.github.address import token_of_environment
     from distriage.github.client import Client
 
-    check_repository(repository)
-    kept = cache or Path(f"{repository.replace('/', '-')}.history.jsonl")
-    return read_history(Client(token_of_environment(), max_wait_s=math.inf), repository, kept, limit, progress)
+    return Client(token_of_environment(), max_wait_s=math.inf)
 
 
-def _previous(folder: Path, repository: str, bundle: Bundle) -> OwnLabels | None:
-    """Earlier heads to compare new ones with; None if this model can use none."""
+def _previous(folder: Path, repository: str, bundle: Bundle, *, ask: bool) -> OwnLabels | None:
+    """Earlier heads to compare new ones with; None if this model can use none.
+
+    Args:
+        ask: Ask GitHub whether the repository had another name then.
+    """
+    from distriage.github.renamed import was_called
     from distriage.own.labels import MANIFEST, OWN_FORMAT, OwnLabels, probabilities_sha256, read_manifest
 
     if not folder.exists():
         typer.echo(f"nothing to compare with: {folder} is not there yet")
         return None
     manifest = read_manifest(folder / MANIFEST)
-    if manifest.repository.casefold() != repository.casefold():
+    is_same = manifest.repository.casefold() == repository.casefold()
+    if not is_same and not (ask and was_called(_client(), manifest.repository, repository)):
         raise InputError(f"--previous {folder}: learned from {manifest.repository}; expected heads of {repository}")
     if manifest.model_sha256 != probabilities_sha256(bundle.manifest):
         typer.echo(f"nothing to compare with: {folder} was learned with {manifest.model}, another model")
