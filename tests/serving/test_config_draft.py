@@ -78,6 +78,19 @@ def test_what_the_model_says_of_issues_counts_where_it_stands_out() -> None:
     assert "area-7" not in draft("o/r", labels, TAXONOMY, few).split("# Labels that")[0]
 
 
+def test_a_name_that_the_models_answers_contradict_counts_for_nothing() -> None:
+    growth, hang = [("symptom", "memory-growth")], [("symptom", "runtime-hang")]
+    marked = [(("module: memory usage", "Usage"), growth)] * LEAST_ISSUES
+    said = observe(iter([*marked, *[(("hang", "crash"), hang)] * (3 * LEAST_ISSUES)]))
+    labels = [TheirLabel("module: memory usage"), TheirLabel("crash"), TheirLabel("rare crash")]
+    text = draft("o/r", labels, TAXONOMY, said)
+    assert "module: memory usage" in draft("o/r", labels, TAXONOMY).split("question:")[1].split("\n")[0]
+    assert names(parse_config(text, "draft", TAXONOMY)) == {
+        "memory-growth": "module: memory usage",
+        "native-crash": "rare crash",  # of the other one's issues the model never says so
+    }
+
+
 def test_a_repository_gets_a_draft_that_passes_the_check(command: Command, github: GitHub, tmp_path: Path) -> None:
     github.define(REPOSITORY, "bug", "hang", "stale")
     done = command("config", "init", REPOSITORY)
@@ -91,12 +104,13 @@ def test_a_repository_gets_a_draft_that_passes_the_check(command: Command, githu
 
 def test_labels_and_issues_come_from_files(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
     labels = tmp_path / "labels.json"
-    labels.write_text(json.dumps([{"name": "area-1", "description": None}]), encoding="utf-8")
+    theirs = [{"name": "area-1", "description": None}, {"name": "topic: bug fixes"}]  # this one of pull requests alone
+    labels.write_text(json.dumps(theirs), encoding="utf-8")
     memory, hang = ("memory exhausted exhausted", ["area-1"]), ("it hangs", ["x"])
     items = [past_issue(n, *(hang if n % 4 else memory)) for n in range(60)]
     history = write_history(tmp_path / "issues.jsonl", items)
     done = command("config", "init", "--labels", labels, "--issues", history, "--model", keyword_bundle)
-    assert done.code == 0 and 'oom: "area-1"' in done.out
+    assert done.code == 0 and 'oom: "area-1"' in done.out and "bug" not in done.out
     assert "the model says oom of 15 of the 15 issues that have it, and of 25% of all" in done.out
 
 

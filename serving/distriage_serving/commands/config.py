@@ -121,6 +121,8 @@ def init(
         classifier = Classifier(model, threads=1)
         taxonomy = classifier.bundle.taxonomy
         said = observe(_likeliest(classifier, history.issues))
+        carried = {label.casefold() for issue in history.issues for label in issue.labels}
+        theirs = [label for label in theirs if label.name.casefold() in carried]  # others are of pull requests
     else:
         taxonomy = Bundle(find_bundle(model)).taxonomy
     text = draft(repository or str(labels), theirs, taxonomy, said)

@@ -91,12 +91,14 @@ def draft(repository: str, labels: Sequence[TheirLabel], taxonomy: Taxonomy, sai
 
 
 def best_match(label: TheirLabel, taxonomy: Taxonomy, said: Observed | None) -> Match | None:
-    """A label's likely meaning, by the model's answers on its issues, else by its name, else by its description."""
+    """A label's likely meaning: by its name, unless the model's answers on its issues speak against that; else by these
+    answers, else by its description.
+    """
     seen = _by_issues(label, said) if said is not None else None
     if _words(label.name).startswith(" not "):  # "not a bug" is an outcome
         return seen
     named = _by_words(label, label.name, taxonomy, 2.0, "the name says so")
-    if named is not None:
+    if named is not None and (said is None or not _contradicts(said, named, seen)):
         return Match(label, named.axis, named.ours, named.strength, f"{named.why}{_support(named, said)}")
     if seen is not None:
         return seen
@@ -136,6 +138,14 @@ def _by_issues(label: TheirLabel, said: Observed) -> Match | None:
             why = f"{_quoted(label.name)}: the model says {ours} of {count} of the {carried} issues that have it"
             return Match(label, axis, ours, 1 + share, f"{why}, and of {usual:.0%} of all")
     return None
+
+
+def _contradicts(said: Observed, named: Match, seen: Match | None) -> bool:
+    """Whether the model says something else of a label's issues, or never what its name says."""
+    if seen is not None:
+        return (seen.axis, seen.ours) != (named.axis, named.ours)
+    name = named.label.name.casefold()
+    return said.carried[name] >= LEAST_ISSUES and not said.by_label[name][named.axis, named.ours]
 
 
 def _support(match: Match, said: Observed | None) -> str:
