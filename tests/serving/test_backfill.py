@@ -124,6 +124,12 @@ def test_a_dry_run_tries_a_configuration_that_is_not_committed(double: GitHub, r
     assert_one_line(run("--config", tried), "--config, --html and --csv belong to a dry run; expected --dry-run")
 
 
+def test_a_label_that_is_missing_and_not_created_is_named(double: GitHub, run: Backfill) -> None:
+    text = "create-labels: false\naxes: {symptom: {labels: {hang: stuck}}}\n"
+    double.files[f"{REPOSITORY}/.github/distriage.yml"] = text
+    assert run().out.startswith("warning: the repository has no label 'stuck', and `create-labels` is off")
+
+
 def test_the_configuration_s_dry_run_holds(double: GitHub, run: Backfill) -> None:
     double.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: true}\ndry-run: true\n"
     done = run()

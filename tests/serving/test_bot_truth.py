@@ -152,6 +152,14 @@ def test_a_broken_configuration_stops_labels_only_and_says_where(bot: Bot) -> No
     assert bot.store.dead(Job) == []
 
 
+def test_a_label_that_is_missing_and_not_created_is_logged_once(bot: Bot, caplog: pytest.LogCaptureFixture) -> None:
+    bot.github.files[FILE] = "create-labels: false\naxes: {symptom: {labels: {hang: stuck}}}\n"
+    bot.issue("opened")
+    bot.issue("edited")
+    assert [record.message for record in caplog.records].count("label_missing") == 1
+    assert bot.github.labels(ISSUE) == []
+
+
 @pytest.mark.parametrize("by", ["push", "event", "reconciliation", "organization"])
 def test_repairing_it_brings_the_waiting_issues_back(bot: Bot, by: str) -> None:
     """Held labels are set, however the repair is noticed."""

@@ -102,6 +102,22 @@ def test_a_repository_gets_a_draft_that_passes_the_check(command: Command, githu
     assert all(request.method == "GET" for request in github.requests)
 
 
+def test_labels_that_the_repository_lacks_are_named(command: Command, github: GitHub, tmp_path: Path) -> None:
+    github.define(REPOSITORY, "Stuck")
+    file = tmp_path / "distriage.yml"
+    text = "create-labels: false\nneeds-triage: look\naxes: {symptom: {labels: {runtime-hang: stuck, native-crash: c}}}"
+    file.write_text(text, encoding="utf-8")
+    done = command("config", "check", file, "--repository", REPOSITORY)
+    never = "and `create-labels` is off: it is never set"
+    assert done.code == 0
+    assert done.err.splitlines() == [
+        f"warning: the repository has no label {name!r}, {never}" for name in ("c", "look")
+    ]
+    file.write_text(text.replace("false", "true"), encoding="utf-8")
+    assert command("config", "check", file, "--repository", REPOSITORY).err == ""
+    assert command("config", "check", file).err == ""
+
+
 def test_labels_and_issues_come_from_files(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
     labels = tmp_path / "labels.json"
     theirs = [{"name": "area-1", "description": None}, {"name": "topic: bug fixes"}]  # this one of pull requests alone

@@ -24,6 +24,7 @@ from distriage.github.client import Client
 from distriage.github.listed import ListedIssue, list_issues
 from distriage_serving.bot.triage import triage
 from distriage_serving.configuration.file import config_digest, load_config
+from distriage_serving.configuration.lacking import lacking
 from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
 from distriage_serving.configuration.names import Names, resolve
 from distriage_serving.github.files import read_config
@@ -144,6 +145,8 @@ class Backfill:
         self.report.dry_run = config.dry_run
         there, _ = read_labels(self.client, repository)
         names = resolve(config, self.judge.bundle.taxonomy, there)
+        for line in lacking(names, there):
+            self.console.print(f"warning: {printable(line)}", markup=False, soft_wrap=True)
         self.client.login = own_login(self.client)  # a person's: our writing in their name differs from their own acts
         columns = (
             TextColumn("issues"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from distriage.base.errors import ConfigError, NotFoundError
@@ -12,8 +13,12 @@ from distriage.github.renamed import name_today
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.configuration.file import dump_config
+from distriage_serving.configuration.lacking import lacking
 from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
+from distriage_serving.configuration.names import resolve
 from distriage_serving.github.files import read_config
+from distriage_serving.github.labels import read_labels
+from distriage_serving.logs import log
 from distriage_serving.store import Job, Store, triage_job
 
 
@@ -45,11 +50,16 @@ def current_config(
     values = {"installation_id": installation_id, "config": dump_config(config), "config_error": None}
     with store.transaction():
         known = store.get_repository(repository, lock=True)  # another reader may have held issues meanwhile
+        is_new = known is None or known.config != values["config"]
         if known is None or any(getattr(known, name) != value for name, value in values.items()):
             store.save_repository(repository, **values)
         if known is not None and known.config_error is not None:
             for issue in store.held_issues(repository):
                 store.put_job(triage_job(issue, installation_id))
+    if is_new and not config.create_labels:
+        there, _ = read_labels(client, repository)
+        for line in lacking(resolve(config, taxonomy, there), there):
+            log(logging.WARNING, "label_missing", repository=repository, reason=line)
     return CurrentConfig(config)
 
 

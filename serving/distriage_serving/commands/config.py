@@ -37,6 +37,10 @@ def check(
         str | None,
         typer.Option(help="Check against the labels of this model instead of those of the packaged taxonomy."),
     ] = None,
+    repository: Annotated[
+        str | None,
+        typer.Option(metavar="OWNER/REPO", help="Name the labels that it lacks; GITHUB_TOKEN is used if set."),
+    ] = None,
 ) -> None:
     """Check a configuration: one line per error, exit code 2.
 
@@ -47,12 +51,14 @@ def check(
     from distriage.model.taxonomy import default_taxonomy
     from distriage_serving.action import workflow_commands
     from distriage_serving.configuration.file import load_config
+    from distriage_serving.configuration.lacking import lacking
     from distriage_serving.configuration.names import resolve
     from distriage_serving.configuration.problems import RepositoryConfigError
 
     taxonomy = Bundle(find_bundle(model)).taxonomy if model is not None else default_taxonomy()
+    there = _labels_of(repository) if repository is not None else {}
     try:
-        names = resolve(load_config(file, taxonomy), taxonomy)
+        names = resolve(load_config(file, taxonomy), taxonomy, there)
     except RepositoryConfigError as error:
         for problem in error.problems:
             sys.stderr.write(f"{printable(' '.join(str(problem).split()))}\n")
@@ -62,6 +68,8 @@ def check(
     typer.echo(f"{file}: valid")
     for line in names.describe():
         typer.echo(printable(line))
+    for line in lacking(names, there) if repository is not None else ():
+        typer.echo(f"warning: {printable(line)}", err=True)
 
 
 @config_app.command()
@@ -102,14 +110,7 @@ def init(
     if labels is not None:
         theirs = _labels_in(labels)
     else:
-        from distriage.github.address import token_of_environment
-        from distriage.github.client import Client
-        from distriage_serving.github.labels import read_labels
-
-        name = repository or ""
-        check_repository(name)
-        client = Client(token_of_environment(), max_wait_s=math.inf)
-        theirs = [TheirLabel(*label) for label in read_labels(client, name)[0].items()]
+        theirs = [TheirLabel(*label) for label in _labels_of(repository or "").items()]
     said = None
     if issues is not None:
         from distriage.classifier import Classifier
@@ -128,6 +129,16 @@ def init(
     text = draft(repository or str(labels), theirs, taxonomy, said)
     parse_config(text, "the draft", taxonomy)
     sys.stdout.write(text)
+
+
+def _labels_of(repository: str) -> dict[str, str]:
+    """Name -> description of a repository's labels."""
+    from distriage.github.address import token_of_environment
+    from distriage.github.client import Client
+    from distriage_serving.github.labels import read_labels
+
+    check_repository(repository)
+    return read_labels(Client(token_of_environment(), max_wait_s=math.inf), repository)[0]
 
 
 def _labels_in(file: Path) -> list[TheirLabel]:
