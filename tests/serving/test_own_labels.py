@@ -88,6 +88,16 @@ def test_an_own_labels_confidence_is_its_measured_precision(
     assert decided.intents["docs"].intent.confidence == "high"
 
 
+def test_the_configuration_leaves_own_labels_out() -> None:
+    for text in ("own-labels: false", "own-labels: [speed]"):
+        made = planned(True, text=text)
+        assert made.labels == () and made.left_out == (LeftOut("docs", "an own label that `own-labels` leaves out"),)
+        assert planned(True, text=text, decided={"own:docs": "docs"}).labels == ("docs",)  # a person says so
+    assert planned(True, text="own-labels: [DOCS]").labels == planned(True, text="own-labels: true").labels == ("docs",)
+    as_sign = "own-labels: false\nsigns: {regression: docs}"
+    assert planned(True, text=as_sign).labels == ("docs",)
+
+
 def test_only_what_distriage_set_is_taken_off() -> None:
     on_it = frozenset({"docs"})
     ours = {"labels": on_it, "labels_by_us": on_it}

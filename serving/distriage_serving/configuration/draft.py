@@ -68,7 +68,7 @@ def draft(repository: str, labels: Sequence[TheirLabel], taxonomy: Taxonomy, sai
     lines = [
         f"# Drafted by `distriage config init` from the {len(labels)} labels of {_line(repository)}. Read it, then",
         "# commit it as .github/distriage.yml; `distriage config check FILE` checks it, `distriage backtest` tries it.",
-        "only-listed: true  # sets only labels that are named here",
+        "only-listed: true  # of the labels of the axes, sets only those that are named here",
         "create-labels: false",
         "suggestions: perhaps  # suggests doubtful labels on GitHub, for you to approve or dismiss",
     ]

@@ -47,6 +47,10 @@ def _suggestions(value: object) -> object:
     return ("perhaps" if value else "off") if isinstance(value, bool) else value
 
 
+def _own_labels(value: object) -> object:
+    return (None if value else []) if isinstance(value, bool) else value
+
+
 def _switch(value: object) -> object:
     return {"enabled": value} if isinstance(value, bool) else value
 
@@ -203,6 +207,9 @@ class RepositoryConfig(_Keys):
         default={},
         description="Labels for signs such as `regression` or `old-version`: true, a name, false or a table for each.",
     )
+    own_labels: Annotated[
+        list[LabelName] | None, BeforeValidator(_own_labels, json_schema_input_type=bool | list[LabelName])
+    ] = Field(default=None, description="Labels that `distriage learn` learned: false: set none; a list: only these.")
     owners: dict[Pattern, Annotated[list[Owner], Field(min_length=1)]] = Field(
         default={},
         description="Whom to suggest as assignee: a label, sign, framework or GPU -> logins or teams, by turns of a "

@@ -139,6 +139,8 @@ class Names:
             yield f"{line}; issue field: {axis.field}" if axis.field is not None else line
         if self.signs:
             yield f"signs: {', '.join(self.signs)}"
+        if (own := self.config.own_labels) is not None:
+            yield f"own labels: {', '.join(own) or 'none'}"
         if self.needs_triage is not None:
             yield f"needs-triage: {self.needs_triage.name}, where no axis is sure"
         if self.config.comment is not None or self.config.ask_for_environment or self.config.name_duplicates:

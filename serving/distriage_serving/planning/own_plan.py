@@ -28,10 +28,12 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
     people = Suggestions(state, names, lambda what, why: left_out.append(LeftOut(what, why)))
     intents: dict[str, Reasoned] = {}
     decided = {label.casefold(): right for axis, right in state.decided.items() if (label := own_label(axis))}
+    of_signs = {label.name.casefold(): label for label in names.signs.values()}
     applied = [own.label for own in verdict.own or () if own.applied]
+    listed = names.config.own_labels
+    may = None if listed is None else {*map(str.casefold, listed), *of_signs, *decided}
     precisions = {own.label.casefold(): own.precision for own in verdict.own or ()}
     wanted = {label.casefold(): label for label in (*applied, *filter(None, decided.values()))}
-    of_signs = {label.name.casefold(): label for label in names.signs.values()}
     create = list(plan.create)
     for name, label in wanted.items():
         if name in there:
@@ -42,6 +44,8 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
             left_out.append(LeftOut(label, "a person says that it is not right"))
         elif name in removed and name not in decided:  # a decision that counts is newer
             left_out.append(LeftOut(label, "somebody took it off this issue"))
+        elif may is not None and name not in may:
+            left_out.append(LeftOut(label, "an own label that `own-labels` leaves out"))
         elif name not in known and name not in of_signs:
             left_out.append(LeftOut(label, "an own label that the repository no longer has"))
         elif name not in known and not names.config.create_labels:
