@@ -172,6 +172,11 @@ def test_an_edited_report_and_again_are_read_anew(double: GitHub, run: Backfill)
     assert "0 issues changed, 4 left alone; 0 were done before" in run("--again").out
 
 
+@pytest.mark.parametrize("other", ["--past", "--comments"])
+def test_taking_off_goes_with_nothing_else(run: Backfill, other: str) -> None:
+    assert_one_line(run("--take-off", other), "--take-off")
+
+
 def test_comments_need_to_be_asked_for(double: GitHub, run: Backfill) -> None:
     double.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: true}\ncomment: true\n"
     run()

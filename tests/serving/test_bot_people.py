@@ -32,7 +32,7 @@ from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.planning.types import IssueState
 from distriage_serving.store import Backfilled, Review, triage_job
 
-from support.bot import HANG, ISSUE, LEAK, OOM, Bot, bot, github, make, store
+from support.bot import HANG, ISSUE, LEAK, OOM, OTHER_BOT, Bot, bot, github, make, store
 from support.github import FOREVER, INSTALLATION, PERSON
 from support.github_shapes import TIME
 from support.plans import TAXONOMY, config
@@ -85,6 +85,36 @@ def test_what_that_person_does_by_hand_is_still_hers(backfilled: Bot, keyword_cl
         work = Backfill(client, backfilled.store, LocalJudge(keyword_classifier), Console(quiet=True))
         work.run("owner/repo", BackfillOptions(again=True))
     assert ("label", "leak", "maintainer", "hang") in backfilled.reviews()
+
+
+def take_off(bot: Bot, classifier: Classifier) -> list[str]:
+    """The labels left after `distriage backfill --take-off` with a person's token."""
+    with in_the_name_of_a_person(bot) as client:
+        work = Backfill(client, bot.store, LocalJudge(classifier), Console(quiet=True))
+        work.run("owner/repo", BackfillOptions(take_off=True))
+    return bot.github.labels(ISSUE)
+
+
+def test_a_roll_out_is_taken_back_and_that_is_no_review(backfilled: Bot, keyword_classifier: Classifier) -> None:
+    assert take_off(backfilled, keyword_classifier) == []
+    backfilled.github.files["owner/repo/.github/distriage.yml"] = "axes: {kind: true}\n"
+    backfilled.issue("unlabeled", PERSON)
+    assert HANG not in backfilled.github.labels(ISSUE) and backfilled.reviews() == []
+
+
+def test_what_a_person_set_or_decided_on_is_not_taken_back(backfilled: Bot, keyword_classifier: Classifier) -> None:
+    backfilled.github.label(ISSUE, LEAK, PERSON)
+    backfilled.say("/triage wrong symptom hang")
+    assert take_off(backfilled, keyword_classifier) == [HANG, LEAK]
+    backfilled.say("/triage undo")
+    assert take_off(backfilled, keyword_classifier) == [LEAK]
+
+
+def test_what_the_app_set_is_taken_back_too(bot: Bot, keyword_classifier: Classifier) -> None:
+    bot.github.label(ISSUE, "stale", OTHER_BOT)
+    bot.issue("opened")
+    assert bot.github.labels(ISSUE) == ["stale", HANG]
+    assert take_off(bot, keyword_classifier) == ["stale"]
 
 
 def test_taking_the_bot_s_label_off_after_deciding_on_another_keeps_the_decision(bot: Bot) -> None:

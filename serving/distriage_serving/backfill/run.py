@@ -22,7 +22,7 @@ from distriage.base.references import IssueReference
 from distriage.base.terminal import printable
 from distriage.github.client import Client
 from distriage.github.listed import ListedIssue, list_issues
-from distriage_serving.bot.triage import triage
+from distriage_serving.bot.triage import Backfilling, triage
 from distriage_serving.configuration.file import config_digest, load_config
 from distriage_serving.configuration.lacking import lacking
 from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
@@ -89,6 +89,7 @@ class BackfillOptions:
         again: Also issues that an earlier run has finished.
         own: The judge gives a repository's own labels too; a run without them has not finished an issue.
         config: A configuration to use instead of the repository's.
+        take_off: Only take off the labels that Distriage set and that no person decided on.
     """
 
     dry_run: bool = False
@@ -98,6 +99,7 @@ class BackfillOptions:
     again: bool = False
     own: bool = False
     config: Path | None = None
+    take_off: bool = False
 
 
 def paced(store: Store, sleep: Callable[[float], None] = time.sleep) -> Callable[[], None]:
@@ -142,6 +144,8 @@ class Backfill:
             {} if options.comments else {"comment": None, "ask_for_environment": False, "name_duplicates": False}
         )
         config = config.model_copy(update={"dry_run": config.dry_run or options.dry_run, **no_comments})
+        if options.take_off:
+            config = config.model_copy(update={"suggestions": "off"})
         self.report.dry_run = config.dry_run
         there, _ = read_labels(self.client, repository)
         names = resolve(config, self.judge.bundle.taxonomy, there)
@@ -161,17 +165,18 @@ class Backfill:
                 progress.advance(task)
                 progress.update(task, description=f"#{listed.number}")
                 issue = IssueReference(repository, listed.number)
-                if not options.again and self._is_done(issue, listed, config, own=options.own):
-                    self.report.known += 1
+                is_new = options.again or options.take_off or not self._is_done(issue, listed, config, own=options.own)
+                if is_new:
+                    self._triage(issue, Backfilling(config, options.take_off))
                 else:
-                    self._triage(issue, config)
+                    self.report.known += 1
                 if config.dry_run:
                     self.report.proposals += self._proposed(issue, names)
 
-    def _triage(self, issue: IssueReference, config: RepositoryConfig) -> None:
+    def _triage(self, issue: IssueReference, asked: Backfilling) -> None:
         report, number = self.report, issue.number
         try:
-            done = triage(self.client, self.store, self.judge, issue, None, config)
+            done = triage(self.client, self.store, self.judge, issue, None, asked)
         except (InputError, TransferredError) as error:
             report.failed.append(f"#{number}: {error}")
             return

@@ -1,34 +1,47 @@
-"""What the store remembers of labels on an issue: their names on GitHub, and what we meant by them. Database I/O."""
+"""What the store remembers of an issue for the next look: the plan, what its labels meant, and what they are called on
+GitHub. Database I/O.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 
 from distriage.answer.feedback import own_label
+from distriage.answer.verdict import Verdict
+from distriage_serving.configuration.file import config_digest
 from distriage_serving.configuration.names import Names
 from distriage_serving.github.issue import ReadIssue, with_label_history
+from distriage_serving.planning.owners import owners_of
 from distriage_serving.planning.types import Plan
-from distriage_serving.store import Backfilled, LabelNames, Review, Store, StoredVerdict
+from distriage_serving.store import Backfilled, LabelNames, Review, Store, StoredVerdict, report_digest
 from distriage_serving.store.repositories import UNKNOWN
 
 
 def under_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssue:
     """The issue in the names that labels have today, which are noted for the next look."""
     reference = issue.state.issue
-    row = store.get_repository(reference.repository)
-    if row is None:
-        return issue
-    known = LabelNames.read(row.labels)
-    watched = {*names.known(), *map(str.casefold, issue.state.labels_by_us)}
-    labels = looked_at(known, issue, watched, store.clock())
-    if labels != known:
-        store.save_repository(reference.repository, labels=labels.stored())
-    issue = in_names_of_today(labels, issue, store.reviews(issue=reference))
+    labels = LabelNames({})
+    if (row := store.get_repository(reference.repository)) is not None:
+        known = LabelNames.read(row.labels)
+        watched = {*names.known(), *map(str.casefold, issue.state.labels_by_us)}
+        labels = looked_at(known, issue, watched, store.clock())
+        if labels != known:
+            store.save_repository(reference.repository, labels=labels.stored())
+        issue = in_names_of_today(labels, issue, store.reviews(issue=reference))
     given = _in_names(labels, store.latest_verdict(reference.repository, reference.number))
     given_now = {name.casefold(): (axis, label) for name, axis, label in given}
     return replace(issue, state=replace(issue.state, given=given_now))
+
+
+def with_app_s_labels(issue: ReadIssue) -> ReadIssue:
+    """The issue, read with a person's token, with labels that the App set as ours."""
+    events = [
+        replace(event, by="us") if event.by == "bot" and event.label.casefold() in issue.state.given else event
+        for event in issue.label_events
+    ]
+    return replace(issue, state=with_label_history(issue.state, events), label_events=tuple(events))
 
 
 def own_labels_given(store: Store, said: StoredVerdict | None) -> list[str]:
@@ -47,7 +60,50 @@ def label_names(store: Store, repository: str) -> LabelNames:
     return LabelNames.read(row.labels if row is not None else None)
 
 
-def given_labels(before: StoredVerdict | None, plan: Plan, at: float) -> list[tuple[str, str, str, float]]:
+def keep_plan(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: Names, account: str | None) -> int:
+    """Save verdict and plan; the plan alone if the verdict equals the latest one.
+
+    Args:
+        account: The person in whose name the plan is carried out; None if it is ours.
+    """
+    reference = issue.state.issue
+    digest = report_digest(issue.report.title, issue.report.body)
+    before = store.latest_verdict(reference.repository, reference.number)
+    noted = _backfill_notes(plan, account, store.clock())
+    given = _given_labels(before, plan, store.clock())
+    kept = {
+        "changes": [astuple(change) for change in plan.changes],
+        "dry_run": plan.dry_run,
+        "given": given,
+        "configuration": config_digest(names.config),
+        "owners": list(owners_of(verdict, {*issue.state.labels, *plan.labels}, names.config.owners, issue.created_at)),
+    }
+    if (
+        before is not None
+        and before.digest == digest
+        and before.verdict.axes == verdict.axes
+        and before.verdict.own == verdict.own
+        and (before.verdict.signs or []) == (verdict.signs or [])
+        and before.verdict.missing == verdict.missing
+        and before.verdict.second_reading == verdict.second_reading
+        and before.model == verdict.model
+    ):
+        store.set_plan(before.id, {**kept, "backfilled": [*(before.plan or {}).get("backfilled", ()), *noted]})
+        return before.id
+    stored = StoredVerdict(
+        repository=reference.repository,
+        number=reference.number,
+        model=verdict.model,
+        taxonomy_version=verdict.taxonomy_version,
+        digest=digest,
+        verdict=verdict,
+        made_at=store.clock(),
+        plan={**kept, "backfilled": noted},
+    )
+    return store.save_verdict(stored, names.taxonomy, [axis.id for axis in names.labelled()])
+
+
+def _given_labels(before: StoredVerdict | None, plan: Plan, at: float) -> list[tuple[str, str, str, float]]:
     """Name, axis, label and time of each label of an axis that was set or is about to be: a later configuration may
     give it another name, or none.
     """
@@ -65,7 +121,7 @@ def _given(before: StoredVerdict | None) -> list[tuple[str, str, str, float]]:
     return [(name, axis, label, at) for name, axis, label, at in (plan or {}).get("given", ())]
 
 
-def backfill_notes(plan: Plan, account: str | None, at: float) -> list[dict[str, object]]:
+def _backfill_notes(plan: Plan, account: str | None, at: float) -> list[dict[str, object]]:
     """Changes about to be made in a person's name, for `with_backfilled`."""
     if account is None or plan.dry_run:
         return []

@@ -6,7 +6,7 @@ is the same as once, and the next worker makes up for one that died midway.
 
 from __future__ import annotations
 
-from dataclasses import astuple, replace
+from dataclasses import dataclass, replace
 
 from distriage.answer.verdict import Verdict
 from distriage.base.errors import NotFoundError, TransferredError
@@ -18,10 +18,14 @@ from distriage.github.releases import kept_releases
 from distriage_serving.bot.asking.questions import hear_answers
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.people import is_decided, observe, with_backfilled, with_decisions
-from distriage_serving.bot.remembered import backfill_notes, given_labels, label_names, under_names_of_today
+from distriage_serving.bot.remembered import (
+    keep_plan,
+    label_names,
+    under_names_of_today,
+    with_app_s_labels,
+)
 from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, is_deleted, last_config
 from distriage_serving.bot.suggestions import decided, kept
-from distriage_serving.configuration.file import config_digest
 from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.configuration.names import Names, resolve
 from distriage_serving.github.executor import execute
@@ -31,15 +35,14 @@ from distriage_serving.github.suggestions import OFF
 from distriage_serving.judging.judge import Judge, with_answer
 from distriage_serving.judging.keeping import keep_issue
 from distriage_serving.judging.two_readers import TwoReaders, is_awaited
-from distriage_serving.planning.owners import owners_of
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.signs import needs_releases, with_signs
-from distriage_serving.planning.types import IssueState, LeftOut, Plan
+from distriage_serving.planning.types import IssueState, LeftOut
+from distriage_serving.planning.undo import take_off_plan
 from distriage_serving.store import (
     Issue,
     Job,
     Store,
-    StoredVerdict,
     answer_of,
     report_digest,
     review_of,
@@ -48,20 +51,33 @@ from distriage_serving.store import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Backfilling:
+    """What a person asks for.
+
+    Attributes:
+        config: Instead of the repository's own.
+        take_off: Only take off the labels that Distriage set and that no person decided on.
+    """
+
+    config: RepositoryConfig
+    take_off: bool = False
+
+
 def triage(
     client: Client,
     store: Store,
     judge: Judge,
     reference: IssueReference,
     installation_id: int | None,
-    config: RepositoryConfig | None = None,
+    asked: Backfilling | None = None,
 ) -> Done:
     """Bring an issue into the state that model, configuration and people ask for.
 
     While the repository's configuration is broken, only the writing on GitHub is held back.
 
     Args:
-        config: Instead of the repository's own.
+        asked: By `distriage backfill`.
 
     Raises:
         InputError: the report cannot be classified.
@@ -86,8 +102,8 @@ def triage(
     account = client.login if installation_id is None else None  # in whose name `distriage backfill` writes
     issue = with_backfilled(issue, store.backfilled(reference), account)
     current = (
-        CurrentConfig(config)
-        if config is not None
+        CurrentConfig(asked.config)
+        if asked is not None
         else current_config(client, store, taxonomy, reference.repository, installation_id)
     )
     with store.transaction():
@@ -95,6 +111,9 @@ def triage(
             current = replace(current, config=current.config.model_copy(update={"suggestions": "off"}))
         names = resolve(current.config, taxonomy, issue.labels_there)
         issue = under_new_names(under_names_of_today(store, issue, names), names.renamed)
+    take_off = asked is not None and asked.take_off
+    if take_off:
+        issue = with_app_s_labels(issue)
     rows = decided.poll(client, store, reference, issue.label_ids, is_app=installation_id is not None).rows
     issue = decided.with_approvals(issue, rows)
     issue = replace(issue, state=replace(issue.state, suggested=tuple(map(kept.as_known, rows))))
@@ -118,14 +137,14 @@ def triage(
     with store.transaction():
         store.save_issue(_row(issue))
         state = _state(store, issue, verdict, names)
-        plan = make_plan(verdict, state, names)
+        plan = take_off_plan(state, names) if take_off else make_plan(verdict, state, names)
         if is_awaited(verdict):  # the second reader may settle the first one's doubts
             plan = plan.without_suggestions()
         if current.error is not None:
             why = LeftOut("issue", "the configuration is broken; the labels wait until it is repaired")
             plan = replace(plan, dry_run=True, left_out=(why, *plan.left_out))
         kept.begin(store, plan, issue.label_ids)
-        verdict_id = _keep(store, issue, verdict, plan, names, account)
+        verdict_id = keep_plan(store, issue, verdict, plan, names, account)
         row = store.get_repository(reference.repository, lock=True) if current.error is not None else None
         repaired = row is not None and row.config_error is None  # meanwhile, and held issues were released
         store.hold(reference, held=current.error is not None and not repaired)
@@ -239,46 +258,3 @@ def _state(store: Store, issue: ReadIssue, verdict: Verdict, names: Names) -> Is
         ),
         rewritten=labelled is not None and labelled != report_digest(issue.report.title, issue.report.body),
     )
-
-
-def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: Names, account: str | None) -> int:
-    """Save verdict and plan; the plan alone if the verdict equals the latest one.
-
-    Args:
-        account: The person in whose name the plan is carried out; None if it is ours.
-    """
-    reference = issue.state.issue
-    digest = report_digest(issue.report.title, issue.report.body)
-    before = store.latest_verdict(reference.repository, reference.number)
-    noted = backfill_notes(plan, account, store.clock())
-    given = given_labels(before, plan, store.clock())
-    kept = {
-        "changes": [astuple(change) for change in plan.changes],
-        "dry_run": plan.dry_run,
-        "given": given,
-        "configuration": config_digest(names.config),
-        "owners": list(owners_of(verdict, {*issue.state.labels, *plan.labels}, names.config.owners, issue.created_at)),
-    }
-    if (
-        before is not None
-        and before.digest == digest
-        and before.verdict.axes == verdict.axes
-        and before.verdict.own == verdict.own
-        and (before.verdict.signs or []) == (verdict.signs or [])
-        and before.verdict.missing == verdict.missing
-        and before.verdict.second_reading == verdict.second_reading
-        and before.model == verdict.model
-    ):
-        store.set_plan(before.id, {**kept, "backfilled": [*(before.plan or {}).get("backfilled", ()), *noted]})
-        return before.id
-    stored = StoredVerdict(
-        repository=reference.repository,
-        number=reference.number,
-        model=verdict.model,
-        taxonomy_version=verdict.taxonomy_version,
-        digest=digest,
-        verdict=verdict,
-        made_at=store.clock(),
-        plan={**kept, "backfilled": noted},
-    )
-    return store.save_verdict(stored, names.taxonomy, [axis.id for axis in names.labelled()])

@@ -69,6 +69,14 @@ def backfill(
     own: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Also set the own labels that `distriage learn` learned.")
     ] = None,
+    take_off: Annotated[
+        bool,
+        typer.Option(
+            "--take-off",
+            help="Only take off the labels that Distriage set, by what its database remembers, and that no person "
+            "decided on. Switch their axes off first, or the App sets them again.",
+        ),
+    ] = False,
     database: DatabaseOption = None,
     model: ModelOption = None,
 ) -> None:
@@ -91,6 +99,8 @@ def backfill(
             raise InputError("--config, --html and --csv belong to a dry run; expected --dry-run")
         if past and (dry_run or since or again or comments or own or state != "open"):
             raise InputError("--past keeps all issues and writes nothing to GitHub; expected it without other options")
+        if take_off and (past or comments or own):
+            raise InputError("--take-off writes nothing else; expected it without --past, --comments and --own")
         filed_since = _day(since)
         token = token_of_environment()
         if not token:
@@ -110,7 +120,7 @@ def backfill(
                 _print_kept(keep_all(store, classifier, repository, issues), repository)
                 return
             judge = LocalJudge(classifier, PastIndexes(None, store))
-            options = BackfillOptions(dry_run, filed_since, state, comments, again, own is not None, config)  # type: ignore[arg-type]
+            options = BackfillOptions(dry_run, filed_since, state, comments, again, own is not None, config, take_off)  # type: ignore[arg-type]
             work = Backfill(client, store, judge, Console(highlight=False))
             begun = time.monotonic()
             try:
