@@ -22,6 +22,7 @@ from distriage_serving.store import (
     Store,
     UnavailableError,
     database,
+    engines,
 )
 from distriage_serving.store.database import UPGRADE_WAIT_S
 from distriage_serving.store.migrations import in_use
@@ -111,7 +112,7 @@ def test_an_upgrade_waits_for_an_older_version_and_refuses_to_pull_the_tables_fr
     write_first(database_url)
     with ExitStack() as opened:
         with monkeypatch.context() as as_it_was:
-            for module in (database, in_use):
+            for module in (database, engines, in_use):
                 as_it_was.setattr(module, "newest_revision", lambda: "0001")
             older = opened.enter_context(Store.open(database_url))
             others = opened.enter_context(Store.open(database_url))  # a worker beside the server
@@ -206,6 +207,12 @@ def test_an_unreachable_postgresql_is_one_line() -> None:
         port = closed.getsockname()[1]
     refused(f"postgresql://me:s3cret@127.0.0.1:{port}/x", "postgresql+psycopg://me:***@127.0.0.1", "onnection refused")
     refused("postgresql://me:s3cret@/x?host=/nowhere", "No such file or directory")
+
+
+def test_a_silent_connection_is_given_up_unless_the_url_says_otherwise(postgresql_server: str) -> None:
+    with fresh_postgresql(postgresql_server) as url, Store.open(f"{url}&keepalives_idle=90") as store:
+        asked = store._engine.raw_connection().driver_connection.info.get_parameters()  # type: ignore[union-attr]
+    assert (asked["tcp_user_timeout"], asked["keepalives_idle"], asked["keepalives_count"]) == ("30000", "90", "3")
 
 
 def test_a_postgresql_without_that_database_is_one_line(postgresql_server: str) -> None:

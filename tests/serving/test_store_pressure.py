@@ -18,7 +18,16 @@ import httpx
 import pytest
 
 from distriage.classifier import Classifier
-from distriage_serving.store import IssueFilter, IssueStatus, NewJob, Store, UnavailableError, database, sweep_job
+from distriage_serving.store import (
+    IssueFilter,
+    IssueStatus,
+    NewJob,
+    Store,
+    UnavailableError,
+    database,
+    engines,
+    sweep_job,
+)
 
 from support.databases import fresh_postgresql
 from support.queue_server import Queue, csrf, log_in, queue, visitor
@@ -27,7 +36,7 @@ from support.waiting import until
 from support.webhook import BOT, post
 
 GITHUB_WAITS_S = 10  # for the answer to a delivery
-assert database.LOCK_TIMEOUT_S < 0.8 * GITHUB_WAITS_S
+assert engines.LOCK_TIMEOUT_S < 0.8 * GITHUB_WAITS_S
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +44,7 @@ def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactor
     """It waits somewhat less for a lock than a real one, since the machine may be busy."""
     folder = tmp_path_factory.mktemp("queue")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database, "LOCK_TIMEOUT_S", 5)
+        patch.setattr(engines, "LOCK_TIMEOUT_S", 5)
         with queue(keyword_classifier, folder, workers=0, request_timeout_s=300, **BOT) as opened:
             opened.add(1, "exhausted timeout")
             yield opened
@@ -133,7 +142,7 @@ def test_readiness_says_that_the_disk_is_full(site: Queue, monkeypatch: pytest.M
 @pytest.mark.slow
 def test_readiness_tries_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "PROBE_EVERY_S", 0)
-    monkeypatch.setattr(database, "LOCK_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(engines, "LOCK_TIMEOUT_S", 0.5)
     with Store.open(f"sqlite:///{tmp_path / 'store.db'}") as store:
         store.check()
         with store._engine.connect() as connection:  # the file may not grow, as on a full disk

@@ -89,9 +89,9 @@ def write_sql_once(patch: pytest.MonkeyPatch) -> None:
     Each test has a new store, thus two engines that have not seen a statement yet; to put it into SQL takes some
     milliseconds.
     """
-    from distriage_serving.store import database
+    from distriage_serving.store import engines
 
-    made = database.create_engine
+    made = engines.create_engine
     dialects: dict[str, Dialect] = {}
     compiled: dict[Any, Any] = {}
 
@@ -101,7 +101,7 @@ def write_sql_once(patch: pytest.MonkeyPatch) -> None:
         engine.update_execution_options(compiled_cache=compiled)
         return engine
 
-    patch.setattr(database, "create_engine", create_engine)
+    patch.setattr(engines, "create_engine", create_engine)
 
 
 @cache

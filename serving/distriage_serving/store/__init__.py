@@ -13,7 +13,6 @@ from distriage_serving.store.database import UnavailableError
 from distriage_serving.store.issues import Issues, Wait
 from distriage_serving.store.paging import ASCENDING, IssueFilter, Page, Sort, place_of
 from distriage_serving.store.past import PastIssues, PastRow, PastState
-from distriage_serving.store.reader import ReaderAnswer
 from distriage_serving.store.repositories import LabelNames, Repositories
 from distriage_serving.store.reviews import Reviews, review_of
 from distriage_serving.store.schema import (
@@ -50,6 +49,7 @@ from distriage_serving.store.work.jobs import (
 )
 from distriage_serving.store.work.leases import MAX_ATTEMPTS, LeaseLostError
 from distriage_serving.store.work.pace import Pace
+from distriage_serving.store.work.reader import ReaderAnswer
 from distriage_serving.store.work.suggested import SuggestionRow, SuggestionRows
 from distriage_serving.store.work.tables import WORK_STATES, Delivery, Job
 

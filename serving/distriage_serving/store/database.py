@@ -1,9 +1,8 @@
-"""Opens the database, and runs transactions on it. SQLite: WAL, and one writer at a time; PostgreSQL: psycopg 3."""
+"""Opens the database, and runs transactions on it."""
 
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,38 +13,31 @@ from types import TracebackType
 from typing import Final, Self, TypeVar, cast
 
 from sqlalchemy import (
-    URL,
     ColumnElement,
     Engine,
     Select,
     Table,
     Update,
-    create_engine,
-    event,
     inspect,
-    make_url,
     select,
     text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from distriage.base.errors import ConfigError
-from distriage_serving.store.migrations.in_use import APPLICATION, InUseError, Share, newest_revision
+from distriage_serving.store.engines import BEGIN, engine_for, parse, reason
+from distriage_serving.store.migrations.in_use import InUseError, Share, newest_revision
 from distriage_serving.store.schema import Base, SharedValue
 
-CONNECT_TIMEOUT_S: Final = 10
 UPGRADE_POLL_S: Final = 0.5
-LOCK_TIMEOUT_S: Final = 7  # GitHub waits 10 s for the answer to a delivery
 PROBE_EVERY_S: Final = 2.0
 UPGRADE_WAIT_S: Final = 45.0  # for older processes to end, which may take 30 s to finish their work
 MIN_FREE_BYTES: Final = 64 << 20  # of SQLite's disk
 T = TypeVar("T")
-_BEGIN: Final = "distriage_begin"  # how SQLite begins a transaction; empty: a single statement needs none
-_EXPECTED: Final = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
 
 
 class UnavailableError(Exception):
@@ -62,9 +54,9 @@ class Database:
         self.clock = clock
         self._engine = make_engine()
         self._read_engine = make_engine()
-        writing = self._engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+        writing = self._engine.execution_options(**{BEGIN: "BEGIN IMMEDIATE"})
         self._engines = {True: writing, False: self._read_engine}  # by whether a session writes
-        self._single = self._read_engine.execution_options(**{_BEGIN: ""})
+        self._single = self._read_engine.execution_options(**{BEGIN: ""})
         self._share = Share(self._engine)
         self._current = threading.local()
         self._probed_s = -PROBE_EVERY_S
@@ -91,14 +83,14 @@ class Database:
             ConfigError: invalid URL, database out of reach, not a database or not ours, or of a newer or older
                 Distriage, which may still be running.
         """
-        address = _parse(url)
+        address = parse(url)
         place = address.render_as_string(hide_password=True)
-        store = cls(partial(_sqlite if address.get_backend_name() == "sqlite" else _postgresql, address), clock)
+        store = cls(partial(engine_for, address), clock)
         try:
             store._bring_up_to_date(place, upgrades=upgrades, until_s=time.monotonic() + patience_s)
         except DBAPIError as error:
             store.close()
-            raise ConfigError(f"{place}: {_reason(error)}") from None
+            raise ConfigError(f"{place}: {reason(error)}") from None
         except ConfigError:
             store.close()
             raise
@@ -206,67 +198,9 @@ class Database:
                 finally:
                     self._current.session = None
         except (OperationalError, InterfaceError, InternalError) as error:  # the last: it became read-only
-            raise UnavailableError(_reason(error)) from error
+            raise UnavailableError(reason(error)) from error
         except PoolTimeoutError as error:
             raise UnavailableError("all connections to the database are in use") from error
-
-
-def _parse(url: str) -> URL:
-    try:
-        address = make_url(url)
-    except (ArgumentError, ValueError):
-        raise ConfigError(f"the database's URL cannot be read; {_EXPECTED}") from None  # it may hold a password
-    name = address.drivername
-    if not name.startswith("sqlite") and "@" in f"{address.host}{address.database}":  # the rest of a password
-        raise ConfigError(f"the database's URL cannot be read: write an @ of the password as %40; {_EXPECTED}")
-    if name in {"postgresql", "postgres", "postgresql+psycopg"}:
-        return address.set(drivername="postgresql+psycopg")
-    if name not in {"sqlite", "sqlite+pysqlite"}:
-        raise ConfigError(f"{address.render_as_string(hide_password=True)}: {name} is not supported; {_EXPECTED}")
-    if address.database in {None, "", ":memory:"} or str(address.database).startswith("file:"):
-        raise ConfigError(f"{address.render_as_string(hide_password=True)}: names no file; {_EXPECTED}")
-    return address
-
-
-def _postgresql(address: URL) -> Engine:
-    options = {
-        "connect_timeout": CONNECT_TIMEOUT_S,
-        "application_name": f"{APPLICATION} {newest_revision()}",
-        "options": f"-c lock_timeout={LOCK_TIMEOUT_S}s",
-    }
-    return create_engine(
-        address,
-        pool_pre_ping=True,
-        pool_timeout=LOCK_TIMEOUT_S,
-        connect_args={name: value for name, value in options.items() if name not in address.query},
-    )
-
-
-def _sqlite(address: URL) -> Engine:
-    file = Path(str(address.database))
-    try:
-        file.touch(mode=0o600)  # issues of private repositories
-    except OSError as error:
-        raise ConfigError(f"{address}: {error.strerror}") from None
-    engine = create_engine(address, connect_args={"timeout": LOCK_TIMEOUT_S}, pool_timeout=LOCK_TIMEOUT_S)
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection: sqlite3.Connection, _: object) -> None:
-        connection.isolation_level = None  # the driver would begin transactions at moments of its own
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-            connection.execute(f"PRAGMA {pragma}")
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        if how := connection.get_execution_options().get(_BEGIN, "BEGIN"):
-            connection.exec_driver_sql(how)
-
-    return engine
-
-
-def _reason(error: DBAPIError) -> str:
-    lines = [line for line in str(error.orig).splitlines() if line.strip()]
-    return " ".join(" ".join(lines[:1]).split()) or type(error.orig).__name__
 
 
 def insert(session: Session, table: type[Base] | Table) -> postgresql.Insert:

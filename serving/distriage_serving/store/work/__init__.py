@@ -1,1 +1,1 @@
-"""Work to do: deliveries and jobs, their workers, and the pace of writes to GitHub."""
+"""Work to do: deliveries and jobs, their workers, the pace of writes to GitHub, the cost of the second reader."""

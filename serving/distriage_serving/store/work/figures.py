@@ -10,9 +10,9 @@ from sqlalchemy import case, func, select, text
 from sqlalchemy.orm import Session
 
 from distriage_serving.store.paging import IssueFilter
-from distriage_serving.store.reader import ReaderAnswers
 from distriage_serving.store.schema import Issue, Review
 from distriage_serving.store.work.leases import WorkStore
+from distriage_serving.store.work.reader import ReaderAnswers
 from distriage_serving.store.work.tables import Job
 
 AGES_S: Final = {"1m": 60, "1h": 3600, "1d": 86400}

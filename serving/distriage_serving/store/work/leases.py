@@ -9,10 +9,10 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, defer
 
 from distriage_serving.store.database import Database, insert, plain_insert
-from distriage_serving.store.reader import ReaderAnswer
 from distriage_serving.store.schema import Issue, WorkState, values_of
 from distriage_serving.store.work.jobs import Item, NewJob, due_items
 from distriage_serving.store.work.pace import COUNTED_S, Write
+from distriage_serving.store.work.reader import ReaderAnswer
 from distriage_serving.store.work.tables import WAITING, WORK_STATES, Delivery, Job
 
 MAX_ATTEMPTS: Final = 10

@@ -1,0 +1,99 @@
+"""URL of a database -> an engine for it. SQLite: WAL, and one writer at a time; PostgreSQL: psycopg 3."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from distriage.base.errors import ConfigError
+from distriage_serving.store.migrations.in_use import APPLICATION, newest_revision
+
+CONNECT_TIMEOUT_S: Final = 10
+LOCK_TIMEOUT_S: Final = 7  # GitHub waits 10 s for the answer to a delivery
+# A connection whose other end is silent, after a fail-over or behind a firewall that forgot it, is given up after this
+# time, with data under way or without; by itself Linux waits for a quarter of an hour, or for two hours.
+SILENCE_S: Final = 30
+BEGIN: Final = "distriage_begin"  # how SQLite begins a transaction; empty: a single statement needs none
+_EXPECTED: Final = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
+
+
+def parse(url: str) -> URL:
+    """The address that a URL names.
+
+    Raises:
+        ConfigError: it names no database of a kind that we know.
+    """
+    try:
+        address = make_url(url)
+    except (ArgumentError, ValueError):
+        raise ConfigError(f"the database's URL cannot be read; {_EXPECTED}") from None  # it may hold a password
+    name = address.drivername
+    if not name.startswith("sqlite") and "@" in f"{address.host}{address.database}":  # the rest of a password
+        raise ConfigError(f"the database's URL cannot be read: write an @ of the password as %40; {_EXPECTED}")
+    if name in {"postgresql", "postgres", "postgresql+psycopg"}:
+        return address.set(drivername="postgresql+psycopg")
+    if name not in {"sqlite", "sqlite+pysqlite"}:
+        raise ConfigError(f"{address.render_as_string(hide_password=True)}: {name} is not supported; {_EXPECTED}")
+    if address.database in {None, "", ":memory:"} or str(address.database).startswith("file:"):
+        raise ConfigError(f"{address.render_as_string(hide_password=True)}: names no file; {_EXPECTED}")
+    return address
+
+
+def engine_for(address: URL) -> Engine:
+    """An engine that has connected to nothing yet.
+
+    Raises:
+        ConfigError: the file cannot be made.
+    """
+    return _sqlite(address) if address.get_backend_name() == "sqlite" else _postgresql(address)
+
+
+def _postgresql(address: URL) -> Engine:
+    options = {
+        "connect_timeout": CONNECT_TIMEOUT_S,
+        "application_name": f"{APPLICATION} {newest_revision()}",
+        "options": f"-c lock_timeout={LOCK_TIMEOUT_S}s",
+        "tcp_user_timeout": SILENCE_S * 1000,
+        "keepalives_idle": SILENCE_S // 2,
+        "keepalives_interval": SILENCE_S // 6,
+        "keepalives_count": 3,
+    }
+    return create_engine(
+        address,
+        pool_pre_ping=True,
+        pool_timeout=LOCK_TIMEOUT_S,
+        connect_args={name: value for name, value in options.items() if name not in address.query},
+    )
+
+
+def _sqlite(address: URL) -> Engine:
+    file = Path(str(address.database))
+    try:
+        file.touch(mode=0o600)  # issues of private repositories
+    except OSError as error:
+        raise ConfigError(f"{address}: {error.strerror}") from None
+    engine = create_engine(address, connect_args={"timeout": LOCK_TIMEOUT_S}, pool_timeout=LOCK_TIMEOUT_S)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: sqlite3.Connection, _: object) -> None:
+        connection.isolation_level = None  # the driver would begin transactions at moments of its own
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        if how := connection.get_execution_options().get(BEGIN, "BEGIN"):
+            connection.exec_driver_sql(how)
+
+    return engine
+
+
+def reason(error: DBAPIError) -> str:
+    """What the database said, in one line."""
+    lines = [line for line in str(error.orig).splitlines() if line.strip()]
+    return " ".join(" ".join(lines[:1]).split()) or type(error.orig).__name__
