@@ -98,7 +98,8 @@ def create_app(
         exception_handlers={ProblemError: _answer_problem, HTTPException: _answer_http_exception},
         telemetry=_NO_TELEMETRY,
     )
-    app.state.rooms = Rooms(settings, metrics, engine, store, door)
+    works = workers.are_alive if workers is not None else lambda: True
+    app.state.rooms = Rooms(settings, metrics, engine, store, door, works)
     for module in (classify, model, health):
         app.include_router(module.router)
         paths.update(route.path for route in module.router.routes if isinstance(route, APIRoute))

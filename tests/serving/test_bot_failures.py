@@ -11,7 +11,7 @@ import pytest
 
 from distriage.base.errors import InputError, RateLimitError
 from distriage.classifier import Classifier
-from distriage_serving.bot import kinds
+from distriage_serving.bot import kinds, worker
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import WORK, App
@@ -238,6 +238,21 @@ def test_a_worker_that_lost_its_lease_writes_nothing_more(make: Make) -> None:
     assert bot.github.labels(ISSUE) == [HANG]
     with pytest.raises(Exception, match="not leased"):
         bot.store.finish(job)
+
+
+def test_a_long_job_is_no_thread_that_is_stuck(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    bot, seen = make(lease_s=0.3), []
+
+    def long(*_: object) -> Done:
+        time.sleep(1.0)
+        seen.append(bot.worker.is_stuck())
+        return Done()
+
+    monkeypatch.setattr(worker, "STUCK_AFTER_S", 0.3)
+    monkeypatch.setattr(kinds, "triage", long)
+    bot.issue("opened")
+    time.sleep(0.7)
+    assert (seen, bot.worker.is_stuck()) == ([False], True)
 
 
 def test_an_app_that_was_uninstalled_leaves_nothing_to_do(bot: Bot) -> None:

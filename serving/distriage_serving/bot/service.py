@@ -42,7 +42,7 @@ class Workers:
         self._store = store
         self._app = app
         self._reader = open_reader(settings, store) if settings.second_reader is not None else None
-        self._threads: list[threading.Thread] = []
+        self._threads: list[tuple[threading.Thread, Worker]] = []
         self.stop = threading.Event()
 
     def start(self, judge: Judge, number: int) -> None:
@@ -55,18 +55,19 @@ class Workers:
         for place, second_reads in enumerate(does):
             worker = Worker(self._store, self._app, judge, self.stop, timing, second_reads)
             worker.on_labelled = self._metrics.label_seconds.observe
-            self._threads.append(threading.Thread(target=worker.run, name=f"worker-{place}", daemon=True))
-            self._threads[-1].start()
+            thread = threading.Thread(target=worker.run, name=f"worker-{place}", daemon=True)
+            self._threads.append((thread, worker))
+            thread.start()
 
     def are_alive(self) -> bool:
         """Whether every thread works."""
-        return all(thread.is_alive() for thread in self._threads)
+        return all(thread.is_alive() and not worker.is_stuck() for thread, worker in self._threads)
 
     def close(self) -> None:
         """Let work under way finish; another worker later takes over work that exceeds the shutdown time."""
         self.stop.set()
         ends_at = time.monotonic() + self._settings.shutdown_timeout_s
-        for thread in self._threads:
+        for thread, _ in self._threads:
             thread.join(max(0.0, ends_at - time.monotonic()))
 
 

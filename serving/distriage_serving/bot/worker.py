@@ -12,6 +12,7 @@ import os
 import random
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -49,6 +50,7 @@ from distriage_serving.store import (
 
 DELIVERIES_AT_ONCE: Final = 20
 LONGEST_RETRY_S: Final = 3600.0
+STUCK_AFTER_S: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +98,14 @@ class Worker:
         self._second_reads = second_reads
         self.on_labelled: Callable[[float], None] = lambda _: None
         self._began_at = 0.0  # the job that is under way
+        self._seen_s = time.monotonic()
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{random.randrange(1 << 32):08x}"
 
     def run(self) -> None:
         """Work until told to stop; outlives a database and a GitHub that are away for a while."""
         started = False
         while not self._stop.is_set():
+            self._seen_s = time.monotonic()
             try:
                 if not started:
                     self._store.put_job(sweep_job())
@@ -113,6 +117,12 @@ class Worker:
                 worked = False
             if not worked:
                 self._stop.wait(self._timing.poll_s)
+
+    def is_stuck(self) -> bool:
+        """Whether it has neither ended a step nor tried to keep a job's lease for minutes: it waits for an answer that
+        will not come.
+        """
+        return time.monotonic() > self._seen_s + STUCK_AFTER_S + self._timing.lease_s
 
     def step(self) -> bool:
         """Work on due items: some deliveries, or else one job.
@@ -247,6 +257,7 @@ class Worker:
 
         def beat() -> None:
             while not over.wait(self._timing.lease_s / 3):
+                self._seen_s = time.monotonic()
                 try:
                     self._store.extend(job, self._timing.lease_s)
                 except LeaseLostError:

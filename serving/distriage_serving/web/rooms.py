@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,13 +29,18 @@ class Writers:
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """The parts of one application."""
+    """The parts of one application.
+
+    Attributes:
+        works: Whether the bot's threads in this process do; True without any.
+    """
 
     settings: Settings
     metrics: Metrics
     engine: Engine
     store: Store | None
     door: Door
+    works: Callable[[], bool]
     writers: Writers = field(default_factory=Writers)
 
 

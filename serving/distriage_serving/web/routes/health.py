@@ -39,8 +39,10 @@ class Ready(BaseModel):
 
 
 @router.get("/livez", summary="Is the process alive?")
-async def livez() -> Alive:
-    """Restart the process if this fails."""
+async def livez(request: Request) -> Alive:
+    """Restart the process if this fails: a thread of the bot in it has ended, or has come to no end for minutes."""
+    if not rooms(request).works():
+        raise unavailable("not-ready", "the bot does not work any more", DATABASE_RETRY_AFTER_S)
     return Alive()
 
 
