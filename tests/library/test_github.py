@@ -82,7 +82,7 @@ def test_a_primary_rate_limit_says_until_when(github: GitHub) -> None:
         match=r"^GitHub's rate limit is reached; it ends in 1(800|799) s; with a token \(GITHUB_TOKEN\)",
     ) as refused:
         read()
-    assert refused.value.reset_epoch_s == reset
+    assert reset <= refused.value.reset_epoch_s < reset + 10  # by GitHub's clock, which tells whole seconds
 
 
 @pytest.mark.parametrize("status", [403, 429])

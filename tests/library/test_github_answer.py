@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distriage.github.answer import Answer, Broken, Gone, Ok, Refused, Unchanged, Wait, rate_limit_reset, read_answer
-from distriage.github.limits import Unstated
+from distriage.github.limits import LONGEST_WAIT_S, UNSTATED_WAIT_S, OwnLimits, Unstated
 
 NOW = 1_000.0
 JSON = {"content-type": "application/json; charset=utf-8"}
@@ -100,12 +100,19 @@ def test_when_the_next_request_is_allowed(headers: dict[str, str], reset_s: floa
     assert rate_limit_reset(headers, now=1000) == reset_s
 
 
-@pytest.mark.parametrize(("now", "reset_s"), [(1005, 1060), (1600, 1660), (400, 460)])
+@pytest.mark.parametrize(("now", "reset_s"), [(1000, 1060), (1005, 1065), (1600, 1660), (995, 1055)])
 def test_a_limit_ends_by_github_s_clock(now: float, reset_s: float) -> None:
     """Otherwise a clock that is ahead takes it for over, and asks again and again."""
     headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1060", "date": "Thu, 01 Jan 1970 00:16:40 GMT"}
     assert rate_limit_reset(headers, now) == reset_s
     assert rate_limit_reset(headers | {"date": "hostile"}, now) == 1060
+
+
+@pytest.mark.parametrize(
+    ("stated", "wait_s"), [(1030, 30), (1000, UNSTATED_WAIT_S), (995, UNSTATED_WAIT_S), (9e9, LONGEST_WAIT_S)]
+)
+def test_no_limit_is_over_when_it_is_told(stated: float, wait_s: float) -> None:
+    assert OwnLimits(lambda: 1000.0).reached(stated) == 1000 + wait_s
 
 
 @pytest.mark.parametrize(

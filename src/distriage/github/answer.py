@@ -17,7 +17,6 @@ from distriage.base.texts import regex
 
 _NEXT: Final = regex(r'<([^<>]*)>;\s*rel="next"')
 LEAST_ITEMS: Final = 4  # of a page, where GitHub cannot build a larger one
-CLOCKS_S: Final = 10.0  # travel time of an answer, plus the difference between two correct clocks
 _NUMBER: Final = regex("[0-9]{1,12}")
 
 
@@ -138,12 +137,14 @@ def rate_limit_reset(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _ahead_s(date: str, now: float) -> float:
-    """Seconds that our clock is ahead of GitHub's, lest a limit by its clock seem over; 0 if negligible."""
+    """Seconds that our clock is ahead of GitHub's, lest a limit by its clock seem over; 0 if it does not tell the time.
+
+    A difference of seconds counts too: for as long, each request would be sent at once and refused.
+    """
     try:
-        ahead_s = now - parsedate_to_datetime(date).timestamp()
+        return now - parsedate_to_datetime(date).timestamp()
     except (ValueError, OverflowError):
         return 0.0
-    return ahead_s if abs(ahead_s) > CLOCKS_S else 0.0
 
 
 def _read_success(headers: Mapping[str, str], body: bytes) -> Ok | Broken:

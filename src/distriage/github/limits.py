@@ -58,8 +58,11 @@ class Unstated:
 
 
 def stated_end(stated: float, now: float) -> float:
-    """When to ask again according to GitHub, Unix time in seconds."""
-    return min(stated, now + LONGEST_WAIT_S)
+    """When to ask again according to GitHub, Unix time in seconds.
+
+    An end that has passed is as good as none: GitHub has just refused.
+    """
+    return min(stated, now + LONGEST_WAIT_S) if stated > now else now + UNSTATED_WAIT_S
 
 
 class OwnLimits:
