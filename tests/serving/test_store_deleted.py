@@ -40,6 +40,29 @@ def test_of_a_deleted_repository_nothing_waits_and_all_issues_go_in_time(store: 
     assert not store.delete_repository("un/known")
 
 
+def test_of_a_repository_that_the_app_left_nothing_waits_and_all_issues_go_in_time(store: Store, clock: Clock) -> None:
+    decided(store)
+    store.save_repository("by/stander", installation_id=8)
+    for number in (1, 2):
+        store.save_issue(issue(number, repository="by/stander"))
+    store.disable_repositories(7)
+    store.forget_left(100)
+    assert [item.repository for item, _ in store.list_issues(IssueFilter(status=None)).items] == ["by/stander"] * 2
+    assert store.figures()["issues_waiting"] == {(): 2}
+    assert store.count_issues(IssueFilter(status=None, state=None)) == 4
+    clock.now += 90
+    store.enable_repositories(7, ["owner/repo"])  # back in time
+    store.forget_left(100)
+    assert store.count_issues(IssueFilter(status=None)) == 3
+    store.disable_repositories(7)
+    for gone in (False, True):
+        assert (store.get_issue("owner/repo", 1) is None) is gone
+        store.forget_left(100)
+        clock.now += 101
+        store.forget_left(100)
+    assert store.count_issues(IssueFilter(state=None)) == 2 and len(store.reviews()) == 1
+
+
 def test_past_issues_of_a_deleted_repository_are_forgotten(store: Store) -> None:
     times = {"filed_at": NOW, "updated_at": NOW + 9}
     for name in ("owner/repo", "by/stander"):
@@ -61,6 +84,7 @@ def test_an_issue_of_the_same_number_begins_anew(store: Store, clock: Clock) -> 
     decided(store)
     clock.now = LATER + 60  # the deletion is heard of after the new issue was filed
     store.delete_repository("owner/repo")
+    store.enable_repositories(7, ["owner/repo"])
     store.save_issue(issue(title="Another", created_at=LATER, updated_at=LATER))
     new = store.get_issue("owner/repo", 1)
     assert new is not None and (new.title, new.state, new.status, new.verdict_id) == ("Another", "open", "open", None)

@@ -32,6 +32,7 @@ def look_around(store: Store, app: App) -> Done:
     """Do all that no event asks for: forget old data, ask for lost deliveries and decisions, compare repositories."""
     store.put_job(sweep_job(), store.clock() + SWEEP_EVERY_S)
     store.purge(PURGE_AFTER_S)
+    store.forget_left(PURGE_AFTER_S)
     jobs = (*due(store, SWEEP_EVERY_S), *due_polls(store))
     try:
         asked = sweep(app.client(), store.clock())

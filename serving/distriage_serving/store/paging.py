@@ -23,6 +23,7 @@ from distriage_serving.store.schema import (
     Issue,
     IssueStatus,
     Lifecycle,
+    Repository,
     StoredVerdict,
     VerdictAxis,
 )
@@ -39,6 +40,7 @@ _COLUMNS: Final[Mapping[Sort, str]] = {
     "waiting": "waits_since",
 }
 _ANSWERED: Final = Issue.waits_since > Issue.created_at
+_LEFT: Final = select(Repository.name).where(Repository.enabled.is_(False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class IssueFilter:
         differ: Two readers of the report differ.
         suggested: A suggestion waits on GitHub.
         author, assignee: Logins, in any case; an empty assignee: nobody.
-        state: On GitHub; any if None.
+        state: On GitHub, as far as the App sees it: none of a repository that it left. Any, there too, if None.
         awake_at: Neither snoozed at this time, nor about to be closed, nor waiting for its author.
         asked: It waits for its author.
         needs_answer: Its author had the last word after a maintainer's, as far as is known.
@@ -91,7 +93,7 @@ class IssueFilter:
         if self.status is not None:
             wanted.append(Issue.status == self.status)
         if self.state is not None:
-            wanted.append(Issue.state == self.state)
+            wanted += [Issue.state == self.state, Issue.repository.not_in(_LEFT)]
         said = VerdictAxis.verdict_id == Issue.verdict_id
         for axis, label in self.labels.items():
             of_axis = [label] if isinstance(label, str) else list(label)

@@ -11,15 +11,16 @@ from sqlalchemy.orm import Session, aliased
 
 from distriage.answer.feedback import own_axis, own_label
 from distriage_serving.store.acts import Act
-from distriage_serving.store.database import Database, insert
+from distriage_serving.store.database import Database, insert, share
 from distriage_serving.store.past import drop_past, move_past
 from distriage_serving.store.reviews import update_status
-from distriage_serving.store.schema import Issue, Repository, Review, StoredVerdict, values_of
+from distriage_serving.store.schema import Issue, Repository, Review, SharedValue, StoredVerdict, values_of
 from distriage_serving.store.work.suggested import SuggestionRow
 from distriage_serving.store.work.tables import Delivery, Job
 
 UNKNOWN: Final = 0  # in place of a label's id
 _AT_ONCE: Final = 500  # rows of one statement
+_LEFT: Final = "left:"  # followed by a repository: when it was first seen that the App is off it
 _REPOSITORY: Final = (  # made once: it is asked for several times an issue
     select(Repository).where(Repository.name == bindparam("name")).execution_options(populate_existing=True)
 )
@@ -122,6 +123,24 @@ class Repositories(Database):
                 session.execute(gone)
             for start in range(0, len(some), _AT_ONCE):
                 session.execute(gone.where(Repository.name.in_(some[start : start + _AT_ONCE])))
+
+    def forget_left(self, retention_s: float) -> None:
+        """Delete the issues, past ones too, of repositories that the App has been off for this long, as far as earlier
+        calls saw. People's reviews and their acts stay.
+        """
+        now = self.clock()
+        with self._session(writes=True) as session:
+            off = set(session.scalars(select(Repository.name).where(Repository.enabled.is_(False))))
+            noted = select(SharedValue).where(SharedValue.name.startswith(_LEFT, autoescape=True))
+            since = {row.name.removeprefix(_LEFT): row for row in session.scalars(noted)}
+            for name in since.keys() - off:  # it is back
+                session.delete(since[name])
+            for name in off - since.keys():
+                share(session, _LEFT + name, repr(now))
+            for name in off & since.keys():
+                if float(since[name].value) < now - retention_s:
+                    session.execute(delete(Issue).where(Issue.repository == name))
+                    drop_past(session, name)
 
     def delete_repository(self, name: str) -> bool:
         """Delete a repository and its issues, past ones too; people's reviews of them stay until another repository
