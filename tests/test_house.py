@@ -48,8 +48,8 @@ FLOORS = {
         {"web", "github"},
         {"judging"},
         {"planning", "metrics"},
-        {"configuration", "store", "settings", "logs"},
-        {"administrators", "http_settings"},
+        {"configuration", "store", "settings"},
+        {"administrators", "http_settings", "logs"},
     ],
     "distriage_training": [
         {"commands"},

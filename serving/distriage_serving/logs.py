@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 LOGGER: Final = logging.getLogger("distriage_serving")
+LOGGER.addHandler(logging.NullHandler())  # a command that keeps no log says what it must say itself
 _FIELDS: Final = "fields"
 OTHERS_A_MINUTE: Final = 20
 

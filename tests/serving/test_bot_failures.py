@@ -197,7 +197,9 @@ def test_after_a_failure_it_is_done_later_and_once(make: Make, trouble: Trouble)
     assert bot.store.counts()["jobs"]["dead"] == 0
 
 
-def test_what_fails_again_and_again_becomes_a_dead_letter_that_can_be_replayed(make: Make) -> None:
+def test_what_fails_again_and_again_becomes_a_dead_letter_that_can_be_replayed(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
     bot = make(Hasty)
     bot.github.troubles.append(Trouble(r"^GET .*/issues/1$", Fault(500), times=1000))
     bot.issue("opened")
@@ -205,6 +207,8 @@ def test_what_fails_again_and_again_becomes_a_dead_letter_that_can_be_replayed(m
         bot.settle(5000)
     (dead,) = bot.store.dead(Job)
     assert "GitHub fails (500)" in str(dead.last_error) and bot.github.labels(ISSUE) == []
+    put_off = [record for record in caplog.records if record.message == "put_off"]
+    assert {record.fields["github_status"] for record in put_off} == {500}  # type: ignore[attr-defined]
     bot.github.troubles.clear()
     assert bot.store.replay(Job, dead.id)
     bot.settle()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import socket
 import stat
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
+import psycopg
 import pytest
 import yaml
 from alembic import command
@@ -17,6 +19,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, create_engine, inspect, make_url, text
 
 from distriage.base.errors import ConfigError
+from distriage_serving.logs import LOGGER, JsonFormatter
 from distriage_serving.store import (
     NewJob,
     Store,
@@ -25,13 +28,14 @@ from distriage_serving.store import (
     engines,
 )
 from distriage_serving.store.database import UPGRADE_WAIT_S
+from distriage_serving.store.engines import engine_for, parse
 from distriage_serving.store.migrations import in_use
 from distriage_serving.store.schema import Base
 
 from support import store_worker
 from support.checkout import REPOSITORY
 from support.crash_worker import forkserver
-from support.databases import fresh_postgresql
+from support.databases import Clock, fresh_postgresql
 from support.waiting import WAIT_S
 
 INSERT = (
@@ -210,8 +214,11 @@ def test_an_unreachable_postgresql_is_one_line() -> None:
 
 
 def test_a_silent_connection_is_given_up_unless_the_url_says_otherwise(postgresql_server: str) -> None:
-    with fresh_postgresql(postgresql_server) as url, Store.open(f"{url}&keepalives_idle=90") as store:
-        asked = store._engine.raw_connection().driver_connection.info.get_parameters()  # type: ignore[union-attr]
+    address = make_url(postgresql_server).update_query_dict({"keepalives_idle": "90"})
+    engine = engine_for(parse(address.render_as_string(hide_password=False)))
+    with engine.connect() as connection:
+        asked = connection.connection.driver_connection.info.get_parameters()  # type: ignore[union-attr]
+    engine.dispose()
     assert (asked["tcp_user_timeout"], asked["keepalives_idle"], asked["keepalives_count"]) == ("30000", "90", "3")
 
 
@@ -250,3 +257,45 @@ def test_a_database_that_goes_away_is_said_to_be_unavailable_and_used_again_when
                 )
             store.put_job(NewJob("check:b", "check", "o/r"))
         assert store.counts()["jobs"]["waiting"] == 0
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str | None]]:
+    """Event and reason of each line of the log."""
+    lines = [record for record in caplog.records if record.name == LOGGER.name]
+    return [(line.message, line.fields.get("reason")) for line in lines]  # type: ignore[attr-defined]
+
+
+def test_the_log_says_once_why_the_database_is_away_and_once_that_it_is_back(
+    postgresql_server: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level("INFO")
+    monkeypatch.setattr(database, "PROBE_EVERY_S", 0)
+    with fresh_postgresql(postgresql_server) as url, Store.open(url) as store:
+        name = make_url(url).database
+        for setting in ("on", "off"):
+            with psycopg.connect(postgresql_server, autocommit=True) as server:
+                server.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = {setting}".encode())
+            store._engine.dispose()
+            for _ in range(3):
+                with suppress(UnavailableError):
+                    store.check()
+        with pytest.raises(UnavailableError) as full, store._session(writes=True) as session:
+            session.execute(text("DO $$ BEGIN RAISE 'Secret words' USING ERRCODE = 'disk_full'; END $$"))
+    assert full.value.disk_is_full
+    assert said(caplog) == [
+        ("store_unavailable", "ReadOnlySqlTransaction (25006)"),
+        ("store_available", None),
+        ("store_unavailable", "DiskFull (53100)"),
+    ]
+    assert "Secret" not in "".join(map(JsonFormatter().format, caplog.records))
+
+
+def test_the_log_says_why_no_connection_comes_about(caplog: pytest.LogCaptureFixture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    address = parse(f"postgresql://me:s3cret@127.0.0.1:{port}/x")
+    with Store(partial(engine_for, address), Clock()) as store, pytest.raises(UnavailableError):
+        store.list_repositories()
+    ((event, why),) = said(caplog)
+    assert event == "store_unavailable" and why is not None
+    assert "Connection refused" in why and "s3cret" not in why

@@ -37,7 +37,7 @@ def look_around(store: Store, app: App) -> Done:
     try:
         asked = sweep(app.client(), store.clock())
     except GitHubError as error:  # the comparison finds lost events, so it must not wait for the deliveries
-        log(logging.WARNING, "deliveries_not_swept", error)
+        log(logging.WARNING, "deliveries_not_swept", error, github_status=error.status)
         return Done(str(error), jobs=jobs)
     return Done(f"deliveries asked for again: {asked}" if asked else None, jobs=jobs)
 

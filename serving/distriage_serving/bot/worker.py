@@ -111,9 +111,10 @@ class Worker:
                     self._store.put_job(sweep_job())
                     started = True
                 worked = self.step()
+            except UnavailableError:  # the store has said why
+                worked = False
             except Exception as error:  # a worker must not end unnoticed
-                away = isinstance(error, UnavailableError)
-                log(logging.ERROR, "store_unavailable" if away else "worker_failed", error)
+                log(logging.ERROR, "worker_failed", error)
                 worked = False
             if not worked:
                 self._stop.wait(self._timing.poll_s)
@@ -190,12 +191,12 @@ class Worker:
         except (ConfigError, InputError, RefusedError) as error:
             if isinstance(error, RefusedError) and error.status == 401 and job.installation_id is not None:
                 self._app.forget(job.installation_id)  # it may have been revoked; a new one may do
-                self._try_again(job, str(error))
+                self._try_again(job, str(error), error.status)
             else:  # only a person can fix it and then replay it
                 self._finish(job, "dead", str(error))
                 log(logging.WARNING, "job_given_up", job=job.id, kind=job.kind, reason=type(error).__name__)
         except GitHubError as error:
-            self._try_again(job, str(error))
+            self._try_again(job, str(error), error.status)
         except Exception as error:
             log(logging.ERROR, "job_failed", error, job=job.id, kind=job.kind)
             self._try_again(job, without_message(error))
@@ -274,13 +275,14 @@ class Worker:
             over.set()
             thread.join()
 
-    def _try_again(self, item: Delivery | Job, error: str) -> None:
+    def _try_again(self, item: Delivery | Job, error: str, status: int | None = None) -> None:
         wait_s = min(LONGEST_RETRY_S, self._timing.retry_s * 2 ** (item.attempts - 1)) * random.uniform(0.75, 1.25)
         with self._store.transaction():
             state = self._store.retry(item, self._store.clock() + wait_s, error)
             if state == "dead" and isinstance(item, Job):
                 give_back(self._store, item, error, self._began_at)
-        log(logging.WARNING, "put_off", table=item.__tablename__, item=item.id, state=state, attempts=item.attempts)
+        table, attempts = item.__tablename__, item.attempts
+        log(logging.WARNING, "put_off", table=table, item=item.id, state=state, attempts=attempts, github_status=status)
 
 
 class PacedError(RateLimitError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import threading
 import time
@@ -29,7 +30,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from distriage.base.errors import ConfigError
-from distriage_serving.store.engines import BEGIN, engine_for, parse, reason
+from distriage_serving.logs import log
+from distriage_serving.store.engines import BEGIN, DISK_IS_FULL, cause, engine_for, parse, reason
 from distriage_serving.store.migrations.in_use import InUseError, Share, newest_revision
 from distriage_serving.store.schema import Base, SharedValue
 
@@ -42,6 +44,10 @@ T = TypeVar("T")
 
 class UnavailableError(Exception):
     """The database cannot be reached or written to, or has been locked for long; the same call may succeed later."""
+
+    def __init__(self, message: str, *, disk_is_full: bool = False) -> None:
+        super().__init__(message)
+        self.disk_is_full = disk_is_full
 
 
 class Database:
@@ -60,6 +66,7 @@ class Database:
         self._share = Share(self._engine)
         self._current = threading.local()
         self._probed_s = -PROBE_EVERY_S
+        self._away = ""  # why it is, as the log said last
 
     @classmethod
     def open(
@@ -142,7 +149,7 @@ class Database:
         if time.monotonic() < self._probed_s + PROBE_EVERY_S:
             return
         if self.is_sqlite and shutil.disk_usage(Path(str(self._engine.url.database)).parent).free < MIN_FREE_BYTES:
-            raise UnavailableError("the disk is full")
+            raise UnavailableError("the disk is full", disk_is_full=True)
         with self._session(writes=True) as session:
             share(session, "probe", str(self.clock()))
         self._probed_s = time.monotonic()
@@ -198,9 +205,22 @@ class Database:
                 finally:
                     self._current.session = None
         except (OperationalError, InterfaceError, InternalError) as error:  # the last: it became read-only
-            raise UnavailableError(reason(error)) from error
+            self._note(why := cause(error))
+            raise UnavailableError(reason(error), disk_is_full=why in DISK_IS_FULL) from error
         except PoolTimeoutError as error:
-            raise UnavailableError("all connections to the database are in use") from error
+            self._note(why := "all connections to the database are in use")
+            raise UnavailableError(why) from error
+        if writes:  # reading alone may work where writing does not
+            self._note("")
+
+    def _note(self, why: str) -> None:
+        """Log why the database is away, or that it is back, once each time."""
+        if why != self._away:
+            self._away = why
+            if why:
+                log(logging.ERROR, "store_unavailable", reason=why)
+            else:
+                log(logging.INFO, "store_available")
 
 
 def insert(session: Session, table: type[Base] | Table) -> postgresql.Insert:

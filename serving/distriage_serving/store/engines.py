@@ -19,6 +19,7 @@ LOCK_TIMEOUT_S: Final = 7  # GitHub waits 10 s for the answer to a delivery
 # time, with data under way or without; by itself Linux waits for a quarter of an hour, or for two hours.
 SILENCE_S: Final = 30
 BEGIN: Final = "distriage_begin"  # how SQLite begins a transaction; empty: a single statement needs none
+DISK_IS_FULL: Final = frozenset({"DiskFull (53100)", "SQLITE_FULL"})  # as `cause` says
 _EXPECTED: Final = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
 
 
@@ -97,3 +98,13 @@ def reason(error: DBAPIError) -> str:
     """What the database said, in one line."""
     lines = [line for line in str(error.orig).splitlines() if line.strip()]
     return " ".join(" ".join(lines[:1]).split()) or type(error.orig).__name__
+
+
+def cause(error: DBAPIError) -> str:
+    """What the log may say of it: the SQL state, or SQLite's, by name; else the driver's words about the connection.
+
+    What a database says of a statement may quote its values.
+    """
+    if state := getattr(error.orig, "sqlstate", None):
+        return f"{type(error.orig).__name__} ({state})"
+    return getattr(error.orig, "sqlite_errorname", None) or reason(error)

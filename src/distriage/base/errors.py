@@ -58,7 +58,15 @@ class MissingExtraError(DistriageError):
 
 
 class GitHubError(DistriageError):
-    """GitHub could not be reached, or refused the request."""
+    """GitHub could not be reached, or refused the request.
+
+    Attributes:
+        status: Of GitHub's answer, if there was one that says more than the error's class.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class RefusedError(GitHubError):
@@ -69,9 +77,10 @@ class RefusedError(GitHubError):
         already_exists: The thing to create exists already.
     """
 
+    status: int
+
     def __init__(self, message: str, status: int, *, already_exists: bool = False) -> None:
-        super().__init__(message)
-        self.status = status
+        super().__init__(message, status)
         self.already_exists = already_exists
 
 

@@ -247,7 +247,7 @@ class Client:
                     follow_redirects=method == "GET",
                 )
             except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # the last: an invalid host
-                why, kind = f"{place}: GitHub cannot be reached at {self.api}: {error}", GitHubError
+                why, kind, got = f"{place}: GitHub cannot be reached at {self.api}: {error}", GitHubError, None
                 nothing_was_done = isinstance(error, httpx.ConnectError)
             else:
                 if self.api != DEFAULT_API and is_web_page(response.status_code, response.headers):
@@ -269,11 +269,11 @@ class Client:
                             f"{place}: GitHub refused ({status}): {reason}", status, already_exists=already_exists
                         )
                     case Broken(what):
-                        why, nothing_was_done, kind = f"{place}: {what}", False, BrokenError
+                        why, nothing_was_done, kind, got = f"{place}: {what}", False, BrokenError, response.status_code
             if not repeatable and not nothing_was_done:
-                raise LostAnswerError(why)
+                raise LostAnswerError(why, got)
             if attempt == MAX_ATTEMPTS or not self.pause(attempt):
-                raise kind(why)
+                raise kind(why, got)
         raise AssertionError  # the loop never ends
 
     def _has_new_token(self) -> bool:

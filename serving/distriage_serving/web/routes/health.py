@@ -58,8 +58,7 @@ async def readyz(request: Request) -> Ready:
         try:
             await write_soon(request, store.check)
         except UnavailableError as error:
-            full = "disk is full" in str(error)
-            detail = "the database's disk is full" if full else "the database cannot be written to"
+            detail = "the database's disk is full" if error.disk_is_full else "the database cannot be written to"
             raise unavailable("not-ready", detail, DATABASE_RETRY_AFTER_S) from None
     return Ready(model=name)
 
