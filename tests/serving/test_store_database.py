@@ -200,6 +200,7 @@ def test_what_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> Non
         "postgresql://me:s3cret@localhost:${PORT}/x",
         "postgresql://me:p@s3cret@localhost/x",
         "postgresql://me:p@s3cret/word@localhost/x",
+        "mysql://localhost/x?password=s3cret",
     ],
 )
 def test_a_url_that_names_no_database_of_a_kind_we_know_is_refused(url: str) -> None:
@@ -211,6 +212,7 @@ def test_an_unreachable_postgresql_is_one_line() -> None:
         port = closed.getsockname()[1]
     refused(f"postgresql://me:s3cret@127.0.0.1:{port}/x", "postgresql+psycopg://me:***@127.0.0.1", "onnection refused")
     refused("postgresql://me:s3cret@/x?host=/nowhere", "No such file or directory")
+    refused("postgresql:///x?host=/nowhere&user=me&password=s3cret", "postgresql+psycopg:///x: ")
 
 
 def test_a_silent_connection_is_given_up_unless_the_url_says_otherwise(postgresql_server: str) -> None:
@@ -224,6 +226,12 @@ def test_a_silent_connection_is_given_up_unless_the_url_says_otherwise(postgresq
 
 def test_a_postgresql_without_that_database_is_one_line(postgresql_server: str) -> None:
     refused(postgresql_server.replace("/postgres?", "/none?"), 'database "none" does not exist')
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_postgresql_that_cannot_hold_all_text_is_refused(postgresql_server: str, encoding: str) -> None:
+    with fresh_postgresql(postgresql_server, encoding) as url:
+        refused(url, f"its encoding is {encoding}; expected a database in UTF8")
 
 
 def test_who_only_reads_cannot_write_by_mistake(store: Store) -> None:

@@ -195,7 +195,7 @@ def store(store_url: str, clock: Clock) -> Iterator[Store]:
 
 
 @contextmanager
-def fresh_postgresql(server: str) -> Iterator[str]:
+def fresh_postgresql(server: str, encoding: str = "UTF8") -> Iterator[str]:
     """A new database beside `server`'s, without tables, dropped at the end."""
     from sqlalchemy import create_engine, make_url, text
 
@@ -204,7 +204,8 @@ def fresh_postgresql(server: str) -> Iterator[str]:
     engine = create_engine(address, isolation_level="AUTOCOMMIT")
     try:
         with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"))
+            locale = "" if encoding == "UTF8" else "LOCALE 'C'"  # which any encoding fits
+            connection.execute(text(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' {locale}"))
         yield address.set(drivername="postgresql", database=name).render_as_string(hide_password=False)
         with engine.connect() as connection:
             connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))

@@ -31,7 +31,7 @@ from sqlalchemy.orm import Session
 
 from distriage.base.errors import ConfigError
 from distriage_serving.logs import log
-from distriage_serving.store.engines import BEGIN, DISK_IS_FULL, cause, engine_for, parse, reason
+from distriage_serving.store.engines import BEGIN, DISK_IS_FULL, cause, engine_for, parse, reason, shown
 from distriage_serving.store.migrations.in_use import InUseError, Share, newest_revision
 from distriage_serving.store.schema import Base, SharedValue
 
@@ -87,11 +87,11 @@ class Database:
             patience_s: How long an upgrade waits for processes of an older version to end.
 
         Raises:
-            ConfigError: invalid URL, database out of reach, not a database or not ours, or of a newer or older
-                Distriage, which may still be running.
+            ConfigError: invalid URL, database out of reach, not a database or not ours, not in UTF-8, or of a newer or
+                older Distriage, which may still be running.
         """
         address = parse(url)
-        place = address.render_as_string(hide_password=True)
+        place = shown(address)
         store = cls(partial(engine_for, address), clock)
         try:
             store._bring_up_to_date(place, upgrades=upgrades, until_s=time.monotonic() + patience_s)
@@ -107,6 +107,8 @@ class Database:
         while True:
             try:
                 with self._engines[True].begin() as connection:
+                    if not self.is_sqlite and (encoding := connection.scalar(text("SHOW server_encoding"))) != "UTF8":
+                        raise ConfigError(f"{place}: its encoding is {encoding}; expected a database in UTF8")
                     if not _is_current(connection):
                         from distriage_serving.store.migrations.apply import migrate  # alembic: a third of all imports
 

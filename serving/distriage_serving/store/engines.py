@@ -39,10 +39,15 @@ def parse(url: str) -> URL:
     if name in {"postgresql", "postgres", "postgresql+psycopg"}:
         return address.set(drivername="postgresql+psycopg")
     if name not in {"sqlite", "sqlite+pysqlite"}:
-        raise ConfigError(f"{address.render_as_string(hide_password=True)}: {name} is not supported; {_EXPECTED}")
+        raise ConfigError(f"{shown(address)}: {name} is not supported; {_EXPECTED}")
     if address.database in {None, "", ":memory:"} or str(address.database).startswith("file:"):
-        raise ConfigError(f"{address.render_as_string(hide_password=True)}: names no file; {_EXPECTED}")
+        raise ConfigError(f"{shown(address)}: names no file; {_EXPECTED}")
     return address
+
+
+def shown(address: URL) -> str:
+    """An address for messages: without its password, nor its query, which may hold one too."""
+    return address.set(query={}).render_as_string(hide_password=True)
 
 
 def engine_for(address: URL) -> Engine:
@@ -56,6 +61,7 @@ def engine_for(address: URL) -> Engine:
 
 def _postgresql(address: URL) -> Engine:
     options = {
+        "client_encoding": "utf8",  # as text is, whatever the database would choose
         "connect_timeout": CONNECT_TIMEOUT_S,
         "application_name": f"{APPLICATION} {newest_revision()}",
         "options": f"-c lock_timeout={LOCK_TIMEOUT_S}s",
@@ -77,7 +83,7 @@ def _sqlite(address: URL) -> Engine:
     try:
         file.touch(mode=0o600)  # issues of private repositories
     except OSError as error:
-        raise ConfigError(f"{address}: {error.strerror}") from None
+        raise ConfigError(f"{shown(address)}: {error.strerror}") from None
     engine = create_engine(address, connect_args={"timeout": LOCK_TIMEOUT_S}, pool_timeout=LOCK_TIMEOUT_S)
 
     @event.listens_for(engine, "connect")
