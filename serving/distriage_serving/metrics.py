@@ -37,7 +37,7 @@ _STORED: Final = {
     "deliveries": ("Webhook deliveries by state.", ("state",)),
     "jobs": ("Jobs on GitHub by state.", ("state",)),
     "jobs_waiting_longer": ("Jobs that have waited longer than 1m, 1h, 1d.", ("than",)),
-    "jobs_oldest_seconds": ("How long the oldest waiting job has waited.", ()),
+    "jobs_oldest_seconds": ("How long the oldest waiting job or delivery has waited.", ()),
     "issues_waiting": ("Open issues in the queue that no person has decided on.", ()),
     "issues_oldest_seconds": ("Age of the oldest of these issues.", ()),
     "reviews": (
@@ -45,6 +45,7 @@ _STORED: Final = {
         ("axis", "agrees"),
     ),
     "database_bytes": ("Size of the database.", ()),
+    "database_up": ("1 if the database answered; while it is 0, the others of it are missing.", ()),
     "second_reader_requests": (
         "Questions to the second reader by result: answered, budget, nonsense, refused, time-out, unreachable.",
         ("result",),
@@ -123,7 +124,7 @@ class Metrics:
 
     def stored(self, figures: Figures) -> None:
         """Show the store's figures, or none while the database is gone."""
-        self._stored.figures = figures
+        self._stored.figures = {**figures, "database_up": {(): float(bool(figures))}}
 
     def text(self) -> bytes:
         """All of it, in Prometheus' text format 0.0.4."""

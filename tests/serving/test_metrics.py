@@ -21,6 +21,7 @@ from support import local_http
 from support.databases import NOW, Clock
 from support.stored_issues import issue, person
 from support.waiting import WAIT_S
+from support.work_items import delivery
 
 
 def shown(metrics: Metrics) -> dict[str, float]:
@@ -67,6 +68,13 @@ def test_a_job_is_as_old_as_what_asked_for_it_unless_it_is_for_later(store: Stor
     clock.now += 3700
     metrics.stored(store.figures())
     assert [shown(metrics)[f"jobs_waiting_longer[{than}]"] for than in ("1m", "1h", "1d")] == [2, 1, 0]
+
+
+def test_deliveries_that_no_worker_takes_wait_too(store: Store) -> None:
+    store.put_job(triage_job(IssueReference("o/r", 1), 7), NOW + 600)
+    store.add_delivery(delivery("done", received_at=NOW - 500, state="done"))
+    store.add_delivery(delivery("new", received_at=NOW - 70))
+    assert store.figures()["jobs_oldest_seconds"] == {(): 70}
 
 
 def test_requests_to_github_are_counted_with_what_is_left_of_the_limit() -> None:

@@ -177,12 +177,14 @@ def test_readyz_asks_the_database_and_metrics_count_what_is_in_it(keyword_bundle
             assert (
                 'distriage_jobs{state="waiting"} 1.0' in counters
                 and 'distriage_deliveries{state="dead"} 0.0' in counters
+                and "distriage_database_up 1.0" in counters
             )
             assert server.client.get("/readyz").status_code == 200
             database.close()
             answer = server.client.get("/readyz")
             assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "not-ready", "5")
-            assert "distriage_jobs{" not in server.client.get("/metrics").text
+            counters = server.client.get("/metrics").text
+            assert "distriage_jobs{" not in counters and "distriage_database_up 0.0" in counters
             assert server.client.get("/livez").status_code == 200
 
 

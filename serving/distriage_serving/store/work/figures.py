@@ -13,7 +13,7 @@ from distriage_serving.store.paging import IssueFilter
 from distriage_serving.store.schema import Issue, Review
 from distriage_serving.store.work.leases import WorkStore
 from distriage_serving.store.work.reader import ReaderAnswers
-from distriage_serving.store.work.tables import Job
+from distriage_serving.store.work.tables import Delivery, Job
 
 AGES_S: Final = {"1m": 60, "1h": 3600, "1d": 86400}
 Figures = Mapping[str, Mapping[tuple[str, ...], float]]  # metric without its prefix -> values of its labels -> number
@@ -35,6 +35,9 @@ class FigureStore(WorkStore, ReaderAnswers):
             since = case((Job.last_error.is_not(None), Job.created_at), else_=Job.due_at)
             ages = [func.count(case((since < self.clock() - age_s, 1))) for age_s in AGES_S.values()]
             oldest_job, *older = session.execute(select(func.min(since), *ages).where(Job.state == "waiting")).one()
+            # Jobs come of deliveries only once a worker runs.
+            received = select(func.min(Delivery.received_at)).where(Delivery.state == "waiting")
+            waits = [at for at in (oldest_job, session.scalar(received)) if at is not None]
             predicted = Review.predicted_label
             agrees = case((predicted.is_(None), "unknown"), (predicted == Review.label, "yes"), else_="no")
             reviews = select(Review.axis, agrees.label("agrees"), func.count()).where(Review.undone_at.is_(None))
@@ -44,7 +47,7 @@ class FigureStore(WorkStore, ReaderAnswers):
                 "issues_waiting": {(): issues},
                 "issues_oldest_seconds": {(): self._age(oldest_issue)},
                 "jobs_waiting_longer": {(name,): count for name, count in zip(AGES_S, older, strict=True)},
-                "jobs_oldest_seconds": {(): self._age(oldest_job)},
+                "jobs_oldest_seconds": {(): self._age(min(waits, default=None))},
                 "reviews": {(axis, said): count for axis, said, count in reviewed},
                 "second_reader_requests": {(name,): count for name, count in self.reader_results().items()},
                 "database_bytes": {(): self._bytes(session)},
