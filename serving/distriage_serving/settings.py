@@ -6,7 +6,7 @@ import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import NoDecode
@@ -21,6 +21,11 @@ from distriage_serving.http_settings import MIN_KEY_CHARS, PREFIX, HttpSettings
 LITERAL: Final = (
     *("admin_token", "github_app_id", "github_client_id", "github_client_secret", "github_webhook_secret"),
     *("second_reader_key", "second_reader_model"),
+)
+# Each may stand in a file, as orchestrators hand secrets over; DISTRIAGE_ADMIN_TOKEN_FILE, say, names it.
+SECRETS: Final = (
+    *("admin_token", "admins", "api_keys", "database", "github_client_secret", "github_private_key"),
+    *("github_webhook_secret", "second_reader_key"),
 )
 _NUMBERS: Final = {"integer": "a whole number", "number": "a number"}
 
@@ -46,7 +51,6 @@ class Settings(HttpSettings):
         description="App ID or client ID of the GitHub App. With its private key and webhook secret the bot is on.",
     )
     github_private_key: SecretStr | None = Field(default=None, description="The App's private key in PEM.")
-    github_private_key_file: Path | None = Field(default=None, description="Or a file that holds it.")
     github_webhook_secret: SecretStr | None = Field(
         default=None,
         description="Secret of the App's webhook, 16 characters or more; deliveries not signed with it are refused.",
@@ -103,7 +107,6 @@ class Settings(HttpSettings):
     )
     second_reader_model: str = Field(default="", description="The model's name at that endpoint.")
     second_reader_key: SecretStr | None = Field(default=None, description="Key of that endpoint, if it wants one.")
-    second_reader_key_file: Path | None = Field(default=None, description="Or a file that holds it.")
     second_reader_timeout_s: float = Field(
         default=30, gt=0, le=600, description="Time in which that endpoint must answer."
     )
@@ -131,8 +134,6 @@ class Settings(HttpSettings):
             raise ValueError(
                 "DISTRIAGE_SECOND_READER needs DISTRIAGE_SECOND_READER_MODEL, the model's name at that endpoint"
             )
-        if self.second_reader_key is not None and self.second_reader_key_file is not None:
-            raise ValueError(_both("SECOND_READER_KEY"))
         return self
 
     @field_validator("admins")
@@ -179,32 +180,13 @@ class Settings(HttpSettings):
 
     @model_validator(mode="after")
     def _check_bot(self) -> Settings:
-        keys = [key for key in (self.github_private_key, self.github_private_key_file) if key is not None]
-        given = (self.github_app_id is not None, bool(keys), self.github_webhook_secret is not None)
+        given = [each is not None for each in (self.github_app_id, self.github_private_key, self.github_webhook_secret)]
         if any(given) and not all(given):
             raise ValueError(
                 "the bot needs DISTRIAGE_GITHUB_APP_ID, DISTRIAGE_GITHUB_PRIVATE_KEY (or _FILE) and "
-                "DISTRIAGE_GITHUB_WEBHOOK_SECRET, all three"
+                "DISTRIAGE_GITHUB_WEBHOOK_SECRET (or _FILE), all three"
             )
-        if len(keys) > 1:
-            raise ValueError(_both("GITHUB_PRIVATE_KEY"))
         return self
-
-    def secret(self, name: Literal["github_private_key", "second_reader_key"]) -> str | None:
-        """A secret from its setting or its file, if given.
-
-        Raises:
-            ConfigError: the file cannot be read.
-        """
-        given: SecretStr | None = getattr(self, name)
-        file: Path | None = getattr(self, f"{name}_file")
-        if given is not None or file is None:
-            return given.get_secret_value() if given is not None else None
-        try:
-            return decoded(file.read_bytes()).strip()
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            raise ConfigError(f"{PREFIX}{name.upper()}_FILE: {file}: cannot be read: {why}") from None
 
     @property
     def has_bot(self) -> bool:
@@ -227,10 +209,6 @@ class Settings(HttpSettings):
         return self.admin_token is not None or bool(self.admins)
 
 
-def _both(name: str) -> str:
-    return f"{PREFIX}{name} and {PREFIX}{name}_FILE are both given; expected one of them"
-
-
 def load_settings(options: Mapping[str, Any] | None = None) -> Settings:
     """Read the settings.
 
@@ -238,19 +216,40 @@ def load_settings(options: Mapping[str, Any] | None = None) -> Settings:
         options: Setting -> value from the command line; None if not given there.
 
     Raises:
-        ConfigError: an unknown `DISTRIAGE_` variable, or a value that is not valid.
+        ConfigError: an unknown `DISTRIAGE_` variable, a value that is not valid, or a file that cannot be read.
     """
     known = [PREFIX + name.upper() for name in Settings.model_fields]
+    known += [f"{PREFIX}{name.upper()}_FILE" for name in SECRETS]
     unknown = sorted(name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known)
     if unknown:
         names = [name.removeprefix(PREFIX) for name in known]
         near = difflib.get_close_matches(unknown[0].upper().removeprefix(PREFIX), names, n=1)
         hint = f"did you mean {PREFIX}{near[0]}?" if near else "docs/settings.md lists all"
         raise ConfigError(f"environment: unknown variable {unknown[0]}; {hint}")
+    given = {name: value for name, value in (options or {}).items() if value is not None}
     try:
-        return Settings(**{name: value for name, value in (options or {}).items() if value is not None})
+        return Settings(**{**_from_files(), **given})
     except ValidationError as error:
         raise ConfigError(_fault(error, options or {})) from None
+
+
+def _from_files() -> dict[str, str]:
+    """The secrets that the environment names a file for."""
+    environment = {name.upper(): value for name, value in os.environ.items()}
+    found = {}
+    for name in SECRETS:
+        variable = PREFIX + name.upper()
+        file = environment.get(f"{variable}_FILE")
+        if file is None:
+            continue
+        if variable in environment:
+            raise ConfigError(f"{variable} and {variable}_FILE are both given; expected one of them")
+        try:
+            found[name] = decoded(Path(file).read_bytes()).strip()
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise ConfigError(f"{variable}_FILE: {file}: cannot be read: {why}") from None
+    return found
 
 
 def _fault(error: ValidationError, options: Mapping[str, Any]) -> str:

@@ -240,7 +240,6 @@ def store_of_both(store_url: str) -> Iterator[Store]:
     ("settings", "message"),
     [
         ({"second_reader": "localhost:8000"}, "expected an address such as"),
-        ({"second_reader_key_file": "/none"}, "SECOND_READER_KEY_FILE: /none: cannot be read: No such file"),
         ({"second_reader_axes": "distributed"}, "axes of the second reader"),
         ({"second_reader_calibration": "/none"}, "/none: not found or not readable"),
         ({"second_reader_model": "another", "second_reader_calibration": "CAL"}, "made for the reader"),
@@ -260,10 +259,6 @@ def test_settings_that_do_not_fit_end_the_start(
     ("settings", "message"),
     [
         ({"second_reader": "http://x/v1"}, "DISTRIAGE_SECOND_READER needs DISTRIAGE_SECOND_READER_MODEL"),
-        (
-            {"second_reader_key": "a", "second_reader_key_file": "b"},
-            "are both given",
-        ),
         ({"second_reader_timeout_s": "0"}, "second_reader_timeout_s"),
     ],
 )

@@ -12,12 +12,13 @@ from pydantic import SecretStr
 
 from distriage.base.errors import ConfigError
 from distriage_serving.server import listen
-from distriage_serving.settings import Settings, load_settings
+from distriage_serving.settings import SECRETS, Settings, load_settings
 from distriage_serving.web.keys import KeyRing
 from distriage_serving.web.problem import ProblemError
 
 from support.command_line import Command, assert_one_line
-from support.settings_page import END, PAGE, page
+from support.settings_page import BEGIN, END, PAGE, page
+from support.webhook import BOT
 
 KEY = "0123456789abcdef"
 
@@ -125,6 +126,31 @@ def test_keys_are_split_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None
     assert "sh0rt" not in str(refused.value) and KEY not in str(refused.value)
 
 
+@pytest.mark.parametrize("name", SECRETS)
+def test_each_secret_may_stand_in_a_file(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    values = {"database": "sqlite:///x.db", "admins": f"ada:{'0' * 32}:{'0' * 64}"}
+    value, variable = values.get(name, "0123456789abcdef"), f"DISTRIAGE_{name.upper()}"
+    rest = ("github_app_id", "github_private_key", "github_webhook_secret") if name in BOT else ()
+    rest = ("github_client_id", "github_client_secret", "public_url") if name == "github_client_secret" else rest
+    for other in {*rest} - {name}:
+        monkeypatch.setenv(f"DISTRIAGE_{other.upper()}", "https://example.org" if other == "public_url" else KEY)
+    monkeypatch.setenv(f"{variable}_FILE", str(tmp_path / "secret"))
+    with pytest.raises(ConfigError, match=rf"^{variable}_FILE: .*secret: cannot be read: No such file"):
+        load_settings()
+    (tmp_path / "secret").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match=r"it is not UTF-8$"):
+        load_settings()
+    (tmp_path / "secret").write_text(f"{value}\n")
+    from_file = load_settings()
+    if name == "database":
+        assert load_settings({"database": "sqlite:///option.db"}).database == "sqlite:///option.db"
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigError, match=rf"^{variable} and {variable}_FILE are both given"):
+        load_settings()
+    monkeypatch.delenv(f"{variable}_FILE")
+    assert load_settings() == from_file
+
+
 @pytest.mark.parametrize(
     "header", [None, "", "Bearer", "Bearer ", f"Basic {KEY}", f"Bearer {KEY}x", f"Bearer {KEY[:-1]}", "Bearer \xff\xfe"]
 )
@@ -182,6 +208,9 @@ def test_the_page_of_the_settings_names_each_with_its_default() -> None:
     written = PAGE.read_text(encoding="utf-8")
     assert written == page(written), "docs/settings.md is old: run `python -m support.settings_page` in tests/"
     assert "GITHUB_API_URL" in written.partition(END)[2]
+    assert all(f"`{name.upper()}`" in written.partition(BEGIN)[0] for name in SECRETS)
+    of_type = {name for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)}
+    assert of_type <= set(SECRETS)
 
 
 def test_connections_send_at_once_and_do_not_wait_for_receipts() -> None:

@@ -41,14 +41,9 @@ A_PERSON_WAITS: Final = Patience(8.0, 0.0)  # one attempt; token, App and issue 
 
 
 def private_key(settings: Settings) -> str:
-    """The App's private key, PEM.
-
-    Raises:
-        ConfigError: the file cannot be read.
-    """
-    pem = settings.secret("github_private_key")
-    assert pem is not None
-    return pem.replace("\\n", "\n")  # the form in an .env file
+    """The App's private key, PEM."""
+    assert settings.github_private_key is not None
+    return settings.github_private_key.get_secret_value().replace("\\n", "\n")  # the form in an .env file
 
 
 def load_key(pem: str) -> RSAPrivateKey:

@@ -125,7 +125,7 @@ def open_reader(settings: Settings, store: Store) -> SecondReader:
     """The second reader that the settings describe; nothing is sent yet.
 
     Raises:
-        ConfigError: the address, the key's file or the calibration is not valid.
+        ConfigError: the address or the calibration is not valid.
         BundleError: the model is missing or fails verification.
     """
     from distriage.second_reader.calibration import load_calibration
@@ -134,7 +134,7 @@ def open_reader(settings: Settings, store: Store) -> SecondReader:
 
     url, model = settings.second_reader, settings.second_reader_model
     assert url is not None
-    key = settings.secret("second_reader_key") or ""
+    key = settings.second_reader_key.get_secret_value() if settings.second_reader_key is not None else ""
     bundle = Bundle(find_bundle(settings.model))
     endpoint = Endpoint(
         EndpointSettings(url, model, key.strip(), settings.second_reader_timeout_s),
