@@ -287,6 +287,14 @@ def test_an_app_that_was_uninstalled_leaves_nothing_to_do(bot: Bot) -> None:
     assert bot.store.counts()["jobs"]["dead"] == 0
 
 
+def test_an_app_that_was_suspended_leaves_nothing_to_do(bot: Bot) -> None:
+    suspended = faults.message("This installation has been suspended", 403)
+    bot.github.troubles.append(Trouble(r"^POST .*/access_tokens$", suspended, times=9))
+    bot.issue("opened")
+    done = bot.job()
+    assert (done.kind, done.state) == ("triage", "ignored") and "suspended" in str(done.last_error)
+
+
 def test_a_report_that_is_given_up_is_dead_and_says_so(
     bot: Bot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

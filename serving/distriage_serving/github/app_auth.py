@@ -17,7 +17,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from distriage.base.errors import ConfigError, GitHubError
+from distriage.base.errors import ConfigError, GitHubError, NotFoundError, RefusedError
 from distriage.github.client import TIMEOUT_S, Client
 from distriage.github.limits import Limits
 from distriage_serving.settings import Settings
@@ -142,15 +142,20 @@ class App:
         """A token of an installation, valid for at least `MARGIN_S`.
 
         Raises:
-            RefusedError: the App is no longer installed there, or is suspended.
-            GitHubError: GitHub cannot be reached.
+            NotFoundError: the App is no longer installed there, or is suspended.
+            GitHubError: GitHub cannot be reached or refuses.
         """
         with self._lock:
             known, forgotten = self._tokens.get(installation_id), self._forgotten
         if known is None or known.ends_at - MARGIN_S <= self._clock():
             path = f"/app/installations/{installation_id}/access_tokens"
             # Not under the lock: all installations would wait. That two threads fetch a token of one does no harm.
-            answer = self.client(patience).write("POST", path, {}, repeatable=True)
+            try:
+                answer = self.client(patience).write("POST", path, {}, repeatable=True)
+            except RefusedError as error:
+                if error.status == 403 and "suspended" in str(error):  # as if it had left, until its owner wants it
+                    raise NotFoundError(str(error), error.status) from None
+                raise
             known = _read_token(answer, self._clock())
             with self._lock:
                 if forgotten == self._forgotten:  # else it may predate the reason to forget
