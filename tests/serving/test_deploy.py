@@ -61,11 +61,13 @@ def test_prometheus_reads_the_rules_and_fires_them(tmp_path: Path) -> None:
         'distriage_database_up{instance="b"}': "1x60 0x60",
         'distriage_signatures_refused_total{instance="a"}': "0+1x120",
         'distriage_github_limit_remaining{instance="a",resource="core"}': "4800x120",
+        'distriage_github_requests_total{instance="a",status="401"}': "0x100 0+1x20",
     }
     labels = {
         "DistriageGivenUp": {"severity": "warning", "state": "dead"},
         "DistriageWorkWaits": {"severity": "critical"},
         "DistriageDatabaseIsGone": {"severity": "critical", "instance": "b"},
+        "DistriageGitHubRefusesTheApp": {"severity": "critical", "instance": "a", "status": "401"},
         "DistriageSignaturesRefused": {"severity": "warning", "instance": "a"},
     }
     checks = [
