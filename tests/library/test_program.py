@@ -135,6 +135,7 @@ def test_every_command_of_the_server_says_which_extra_it_needs(tmp_path: Path) -
         ["inbox", "list"],
         ["reviews", "export"],
         ["sessions", "list"],
+        ["import-database", "x.db"],
     ]
     code = (
         "import json, sys\n"

@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from distriage.base.references import IssueReference
 from distriage_serving.store import Job, Review, Store, triage_job
 
 from support.checkout import REPOSITORY
+from support.command_line import Command, assert_one_line
 from support.databases import NOW, fresh_postgresql
 from support.stored_issues import TAXONOMY, issue, person, prediction
 
@@ -28,7 +30,7 @@ def fill(store: Store) -> None:
     store.put_job(triage_job(ISSUE, 7))
 
 
-def check(url: str) -> None:
+def check(url: str, next_id: int = 2) -> None:
     """All is there as of the backup, work goes on, and new rows get new ids."""
     with Store.open(url) as store:
         (review,) = store.reviews(issue=ISSUE)
@@ -40,7 +42,7 @@ def check(url: str) -> None:
         again: list[Review] = [person("stage", "startup", at=NOW + 1)]
         store.add_reviews(*again)
         assert len({review.id for review in store.reviews(issue=ISSUE)}) == 2
-        assert store.save_verdict(prediction(made_at=NOW + 1), TAXONOMY) == 2
+        assert store.save_verdict(prediction(made_at=NOW + 1), TAXONOMY) == next_id
 
 
 def test_an_sqlite_file_is_restored(tmp_path: Path) -> None:
@@ -71,3 +73,24 @@ def test_a_postgresql_database_is_restored(postgresql_server: str) -> None:
         psql = ["psql", "--quiet", "--set", "ON_ERROR_STOP=1", empty]
         subprocess.run(psql, input=copy, check=True, stdout=subprocess.DEVNULL)
         check(empty)
+
+
+def test_an_sqlite_file_is_imported_into_postgresql(tmp_path: Path, postgresql_server: str, command: Command) -> None:
+    small = f"sqlite:///{tmp_path / 'distriage.db'}"
+    with Store.open(small) as store:
+        fill(store)
+        with store._session(writes=True) as session:
+            session.execute(
+                text(
+                    "INSERT INTO verdicts SELECT 9, repository, number, model, taxonomy_version, digest, "
+                    "verdict, made_at, plan, week_at, carried_out_at FROM verdicts"
+                )
+            )
+            session.execute(text("DELETE FROM verdicts WHERE id = 9"))
+    with fresh_postgresql(postgresql_server) as url:
+        call = ("import-database", tmp_path / "distriage.db", "--database", url)
+        assert command(*call).err == "11 rows copied\n"
+        assert_one_line(command(*call), "the database has rows already", "expected none")
+        check(url, 10)
+    assert_one_line(command("import-database", tmp_path / "distriage.db", "--database", small), "on PostgreSQL")
+    assert "distriage import-database distriage.db " in GUIDE
