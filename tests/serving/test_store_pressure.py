@@ -148,9 +148,10 @@ def test_readiness_tries_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         with store._engine.connect() as connection:  # the file may not grow, as on a full disk
             pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
             connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(UnavailableError, match="full"):
+        with pytest.raises(UnavailableError, match="full") as refused:
             for number in range(1000):
                 store.shared_value(f"filler {number}", lambda: "x" * 4000)
+        assert refused.value.disk_is_full
         with locked(tmp_path / "store.db"), pytest.raises(UnavailableError, match="locked"):
             store.check()
         store.check()
