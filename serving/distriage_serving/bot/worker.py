@@ -51,6 +51,7 @@ from distriage_serving.store import (
 DELIVERIES_AT_ONCE: Final = 20
 LONGEST_RETRY_S: Final = 3600.0
 STUCK_AFTER_S: Final = 300.0
+LONGEST_JOB_S: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +255,11 @@ class Worker:
     @contextmanager
     def _heartbeat(self, job: Job) -> Iterator[threading.Event]:
         """Keeps the lease during the work; the event signals its loss."""
-        lost, over = threading.Event(), threading.Event()
+        lost, over, began_s = threading.Event(), threading.Event(), time.monotonic()
 
         def beat() -> None:
             while not over.wait(self._timing.lease_s / 3):
-                self._seen_s = time.monotonic()
+                self._seen_s = min(time.monotonic(), began_s + LONGEST_JOB_S)
                 try:
                     self._store.extend(job, self._timing.lease_s)
                 except LeaseLostError:
