@@ -8,7 +8,8 @@ import pytest
 
 from distriage.base.references import IssueReference
 from distriage.signs.kinds import Sign
-from distriage_serving.store import Act, IssueFilter, Job, Lifecycle, Store, triage_job
+from distriage_serving.store import Act, IssueFilter, Job, Lifecycle, Store, report_digest, triage_job
+from distriage_serving.store.review_records import review_records
 
 from support.databases import NOW, Clock
 from support.stored_issues import TAXONOMY, issue, person, prediction
@@ -245,3 +246,21 @@ def test_the_last_decision_is_a_persons_own_in_the_queue_all_of_one_moment(store
     assert [(row.axis, row.at) for row in found] == [("kind", NOW + 1), ("symptom", NOW + 1)]
     assert [row.who for row in store.last_decision("eve", NOW, ["Owner/Repo"])] == ["eve"]
     assert store.last_decision("ada", NOW + 2) == [] == store.last_decision("ada", NOW, ["owner/other"])
+
+
+def test_training_gets_only_labels_of_the_text_that_the_person_saw(store: Store) -> None:
+    store.save_issue(issue())
+    store.add_reviews(person(how="label", at=NOW))  # set before the model first read it
+    verdict_id = store.save_verdict(prediction(), TAXONOMY)
+    store.add_reviews(person("stage", "training", verdict_id=verdict_id, at=NOW + 1))
+    assert [(record.axis, record.body) for record in review_records(store)[0]] == [
+        ("symptom", "It hangs"), ("stage", "It hangs")
+    ]  # fmt: skip
+    store.save_issue(issue(body="It is a question", updated_at=NOW + 2))
+    edited = prediction(made_at=NOW + 2)
+    edited.digest = report_digest("A hang", "It is a question")
+    verdict_id = store.save_verdict(edited, TAXONOMY)
+    assert review_records(store) == ([], 2)
+    store.add_reviews(person("kind", "question", verdict_id=verdict_id, at=NOW + 3))
+    records, left_out = review_records(store)
+    assert ([record.axis for record in records], left_out) == (["kind"], 2)

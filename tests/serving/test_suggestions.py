@@ -233,7 +233,7 @@ def test_a_dismissal_is_exported_and_counts_in_the_charts(suggesting: GitHub, bo
     bot.issue("opened")
     suggesting.decide(ISSUE, suggesting.pending(ISSUE)[0]["id"], PERSON, approve=False)
     bot.issue("edited")
-    (record,) = review_records(bot.store)
+    ((record,), _) = review_records(bot.store)
     assert (record.id, record.axis, record.label, record.predicted_label, record.how, record.who) == (
         "owner/repo#1",
         "symptom",

@@ -22,13 +22,17 @@ def export(
     output: Annotated[Path | None, typer.Option(help="A file; default: standard output.")] = None,
 ) -> None:
     """Write people's reviews as JSONL, the latest on each axis of each issue, with its text.
+    Those of a text that was edited since are left out.
     For `python training/research corpus import-reviews`, and those of own labels for `distriage learn --reviews`.
     """
     with needs_extra("serve"):
         from distriage_serving.store.review_records import review_records
 
         with open_store(database, must_exist=True) as store:
-            lines = [record.model_dump_json() + "\n" for record in review_records(store)]
+            records, edited = review_records(store)
+    lines = [record.model_dump_json() + "\n" for record in records]
+    if edited:
+        typer.echo(f"{counted(edited, 'review')} left out: the report was edited since", err=True)
     if output is None:
         sys.stdout.write("".join(lines))
         return

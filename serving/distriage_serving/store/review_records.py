@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from distriage.answer.feedback import ReviewRecord, own_label
 from distriage_serving.store import LabelNames, Review, Store
 
 
-def review_records(store: Store) -> Iterator[ReviewRecord]:
+def review_records(store: Store) -> tuple[list[ReviewRecord], int]:
     """The latest standing review on each axis of each issue that is known, in the order in which issues were first
-    judged.
+    judged; and how many are left out, as the report was edited since: its text of then is not kept.
 
     Raises:
         UnavailableError: the database is gone.
@@ -24,27 +23,33 @@ def review_records(store: Store) -> Iterator[ReviewRecord]:
         known = labels.get(review.repository)
         axis = known.axis_now(review.axis, review.at) if known is not None else review.axis
         latest.setdefault((review.repository, review.number), {})[axis] = review
+    read, records, edited = store.reviewed_digests(), [], 0
     for (repository, number), axes in latest.items():
         issue = store.get_issue(repository, number)
         if issue is None:
             continue
-        for axis, review in axes.items():
+        same = {axis: review for axis, review in axes.items() if read.get(review.id, issue.digest) == issue.digest}
+        edited += len(axes) - len(same)
+        for axis, review in same.items():
             own = own_label(axis)  # in today's name
-            yield ReviewRecord(
-                id=f"{names.get(repository, repository)}#{number}",
-                url=issue.url,
-                title=issue.title,
-                body=issue.body,
-                created=_time(issue.created_at) if issue.created_at else None,
-                axis=axis,
-                label=review.label and (own or review.label),
-                predicted_label=review.predicted_label and (own or review.predicted_label),
-                probability=review.probability,
-                model=review.model or "",
-                who=review.who,
-                how=review.how,
-                at=_time(review.at),
+            records.append(
+                ReviewRecord(
+                    id=f"{names.get(repository, repository)}#{number}",
+                    url=issue.url,
+                    title=issue.title,
+                    body=issue.body,
+                    created=_time(issue.created_at) if issue.created_at else None,
+                    axis=axis,
+                    label=review.label and (own or review.label),
+                    predicted_label=review.predicted_label and (own or review.predicted_label),
+                    probability=review.probability,
+                    model=review.model or "",
+                    who=review.who,
+                    how=review.how,
+                    at=_time(review.at),
+                )
             )
+    return records, edited
 
 
 def _time(epoch_s: float) -> datetime:

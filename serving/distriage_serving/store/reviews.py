@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, cast
 
-from sqlalchemy import ColumnElement, Table, bindparam, case, select, tuple_, update
+from sqlalchemy import ColumnElement, Table, bindparam, case, func, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from distriage.answer.feedback import OWN_AXIS, own_label
@@ -113,6 +113,15 @@ class Reviews(Database):
         if not undone:
             wanted = wanted.where(Review.undone_at.is_(None))
         return self._all(wanted)
+
+    def reviewed_digests(self) -> dict[int, str]:
+        """Id of each standing review -> digest of the report as the model read it then, if it did."""
+        of_issue = StoredVerdict.repository == Review.repository, StoredVerdict.number == Review.number
+        first = select(func.min(StoredVerdict.id)).where(*of_issue).correlate(Review).scalar_subquery()
+        then = StoredVerdict.id == func.coalesce(Review.verdict_id, first)  # of a label from before the first verdict
+        wanted = select(Review.id, StoredVerdict.digest).join(StoredVerdict, then).where(Review.undone_at.is_(None))
+        with self._session(writes=False) as session:
+            return dict(iter(session.execute(wanted)))
 
     def reviews_of(self, issues: Collection[Key]) -> dict[Key, list[Review]]:
         """All reviews of issues, including undone ones, by time; issues without a review are absent."""
