@@ -266,3 +266,18 @@ def test_no_connection_waits_for_a_page_to_be_rendered(
     for path in ("/queue", "/queue/owner/other/26", "/queue/owner/other/26/evidence"):
         assert admin.get(path).status_code == 200
     assert held == {"list.html": 0, "issue.html": 0, "evidence.html": 0}
+
+
+def test_after_an_edit_the_page_keeps_who_was_right_and_says_why_the_issue_waits_again(
+    site: Queue, admin: httpx.Client
+) -> None:
+    verdict_id = site.add(33, "exhausted timeout")
+    data = {"csrf": csrf(admin.get("/queue")), "action": "accept", "verdict": str(verdict_id)}
+    admin.post("/queue/owner/repo/33", data={**data, "axis.kind": "bug", "axis.symptom": "oom"})
+    before = site.store.get_issue("owner/repo", 33)
+    assert before is not None
+    site.add(33, "how do I", created_at=before.created_at)
+    assert site.status(33) == "open"
+    page = admin.get("/queue/owner/repo/33").text
+    assert page.count("right: admin:default") == 2 and "edited since admin:default decided" in page
+    assert "edited since admin:default decided" in admin.get("/queue").text

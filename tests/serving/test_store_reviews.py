@@ -13,6 +13,7 @@ from distriage_serving.store.review_records import review_records
 
 from support.databases import NOW, Clock
 from support.stored_issues import TAXONOMY, issue, person, prediction
+from support.verdicts import axis_verdict
 
 
 def test_the_status_follows_the_latest_review_on_each_axis(store: Store, clock: Clock) -> None:
@@ -264,3 +265,37 @@ def test_training_gets_only_labels_of_the_text_that_the_person_saw(store: Store)
     store.add_reviews(person("kind", "question", verdict_id=verdict_id, at=NOW + 3))
     records, left_out = review_records(store)
     assert ([record.axis for record in records], left_out) == (["kind"], 2)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "label", "status"),
+    [
+        ("apply", "runtime-hang", "accepted"),  # most edits change no label
+        ("apply", "setup-hang", "open"),
+        ("suggest", "setup-hang", "open"),
+        ("abstain", "setup-hang", "accepted"),
+        ("not-applicable", "runtime-hang", "open"),
+    ],
+)
+def test_a_decided_issue_waits_again_if_the_model_says_otherwise_of_an_edited_report(
+    store: Store, outcome: str, label: str, status: str
+) -> None:
+    def read(number: int, body: str, *said: object) -> int:
+        stored = prediction(number, "owner/repo", NOW, *said)
+        stored.digest = report_digest("A hang", body)
+        return store.save_verdict(stored, TAXONOMY)
+
+    def status_of(number: int) -> str:
+        found = store.get_issue("owner/repo", number)
+        assert found is not None
+        return found.status
+
+    for number in (1, 2):
+        store.save_issue(issue(number))
+        store.add_reviews(person(number=number, verdict_id=read(number, "It hangs")))
+    now = axis_verdict("symptom", label, outcome)
+    again = read(1, "It hangs no more", now)
+    read(2, "It hangs", now)  # by another model
+    assert (status_of(1), status_of(2)) == (status, "accepted")
+    store.add_reviews(person(number=1, verdict_id=again, at=NOW + 9))
+    assert status_of(1) == "accepted"

@@ -136,9 +136,16 @@ def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | No
         others=list(others.items()),
         stored=chosen != OPEN,
         perhaps=person is None and is_perhaps(said),
-        reviewed="" if person is None else f"{'right' if person.label == said.label else 'corrected'}: {person.who}",
+        reviewed=_reviewed(person),
         first=first_said(taxonomy, axis.id, said),
     )
+
+
+def _reviewed(person: Review | None) -> str:
+    """Who decided, and whether the model was right when this person looked."""
+    if person is None:
+        return ""
+    return f"{'right' if person.label == person.predicted_label else 'corrected'}: {person.who}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +168,7 @@ def view_own(verdict: Verdict | None, standing: Mapping[str, Review]) -> list[Ow
     for own in (verdict.own or ()) if verdict is not None else ():
         person = standing.get(own_axis(own.label))
         ticked = own.applied if person is None else person.label is not None
-        right = "right" if ticked == own.applied else "corrected"
-        who = "" if person is None else f"{right}: {person.who}"
-        found.append(OwnChoice(own.label, percent(own.probability), ticked, who))
+        found.append(OwnChoice(own.label, percent(own.probability), ticked, _reviewed(person)))
     return found
 
 

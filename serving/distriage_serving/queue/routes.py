@@ -28,7 +28,7 @@ from distriage_serving.queue.many.views import part_of_list, tabs
 from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, go_to, lead, show
 from distriage_serving.queue.past import routes as past_routes
 from distriage_serving.queue.report.looked import Looked, look_up
-from distriage_serving.queue.rows import make_row, why_here
+from distriage_serving.queue.rows import edited_since, make_row, why_here
 from distriage_serving.queue.thread import routes as threads
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
@@ -186,7 +186,9 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
             plan=(plan := view_plan(stored)),
             closing=any(act.is_pending and act.undone_at is None for act in acts if act.what in CLOSES),
             assignee=issue.assignee.removeprefix(ADMIN),
-            why=why_here(stored, visit.taxonomy, now - issue.created_at) if issue.status == "open" else "",
+            why=why_here(stored, visit.taxonomy, now - issue.created_at, edited=edited_since(issue, standing))
+            if issue.status == "open"
+            else "",
             refused=[*filter(None, [last_refusal]), *plan.refused],
             age=age(now - issue.created_at),
             filed=moment(issue.created_at),

@@ -108,7 +108,7 @@ def make_row(
         thread=_thread(issue, now),
         refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
         assignee=issue.assignee.removeprefix(ADMIN),
-        why=why_here(stored, taxonomy, shown=shown),
+        why=why_here(stored, taxonomy, shown=shown, edited=edited_since(issue, standing)),
         own=[own.label for own in (stored.verdict.own or () if stored is not None else ())],
     )
 
@@ -124,14 +124,25 @@ def _thread(issue: Issue, now: float) -> str:
     return f"{issue.comments:,} comment{'' if issue.comments == 1 else 's'}{last}" if issue.comments > 0 else ""
 
 
+def edited_since(issue: Issue, standing: Mapping[str, Review]) -> str:
+    """Who decided on an issue in the queue before its report was edited, so that it waits again; or empty."""
+    decided = [review for review in standing.values() if review.how == "queue"]
+    return max(decided, key=lambda review: review.at).who if decided and issue.status == "open" else ""
+
+
 def why_here(
-    stored: StoredVerdict | None, taxonomy: Taxonomy, waits_s: float | None = None, shown: Collection[str] = ()
+    stored: StoredVerdict | None,
+    taxonomy: Taxonomy,
+    waits_s: float | None = None,
+    shown: Collection[str] = (),
+    edited: str = "",
 ) -> str:
     """Why an issue stands where it stands in the list: as `store.priority` computes it, in a few words.
 
     Args:
         waits_s: Its age, if that is to be said.
         shown: Axes whose labels stand beside it.
+        edited: See `edited_since`.
     """
     if stored is None:
         return "not read yet"
@@ -141,7 +152,8 @@ def why_here(
         for axis, said in verdict.items()
         if axis in taxonomy.axes and said.outcome is not Outcome.NOT_APPLICABLE
     }
-    parts = ["readers differ"] if any(said.readers_differ for said in verdict.values()) else []
+    parts = [f"edited since {edited} decided"] if edited else []
+    parts += ["readers differ"] if any(said.readers_differ for said in verdict.values()) else []
     weighty = [(axis, said.label) for axis, said in applicable.items() if taxonomy.axes[axis].weight(said.label) != 1]
     parts += [display_name(taxonomy, axis, label).lower() for axis, label in reversed(weighty) if axis not in shown]
     if applicable:

@@ -178,10 +178,12 @@ def update_status(session: Session, issues: Iterable[Key]) -> None:
         for review in session.scalars(standing.order_by(Review.at, Review.id)):
             latest[review.repository, review.number][review.axis] = review
         _note_decided(session, latest, of_issue)
+        anew = _read_anew(session, latest, of_issue)
         matter = _axes_that_matter(session, [key for key in some if latest[key]])
         by_status: dict[IssueStatus, list[Key]] = {}
         for key, reviews in latest.items():
-            by_status.setdefault(status_of(reviews, matter.get(key, frozenset())), []).append(key)
+            status = "open" if key in anew else status_of(reviews, matter.get(key, frozenset()))
+            by_status.setdefault(status, []).append(key)
         for status, those in by_status.items():
             session.execute(update(Issue).where(*_among(Issue, those)).values(status=status))
 
@@ -212,6 +214,31 @@ def _note_decided(session: Session, latest: Mapping[Key, Mapping[str, Review]], 
     ]
     this = axes.c.verdict_id == bindparam("of_verdict"), axes.c.axis == bindparam("of_axis")
     session.execute(update(axes).where(*this), rows)
+
+
+def _read_anew(session: Session, latest: Mapping[Key, Mapping[str, Review]], of_issue: Mapping[Key, int]) -> set[Key]:
+    """Issues to decide once more: the report was edited since, and on an axis that a person decided the model says
+    another label than before and than this person. Most edits change no label.
+    """
+    ids = {review.verdict_id for reviews in latest.values() for review in reviews.values()} - {None}
+    if ids <= set(of_issue.values()):
+        return set()
+    ids |= set(of_issue.values())
+    read = select(StoredVerdict.id, StoredVerdict.digest).where(StoredVerdict.id.in_(ids))
+    digests = dict(iter(session.execute(read)))
+    says = select(VerdictAxis.verdict_id, VerdictAxis.axis, VerdictAxis.label, VerdictAxis.outcome)
+    said = {
+        (verdict_id, axis): None if outcome == "not-applicable" else label
+        for verdict_id, axis, label, outcome in session.execute(says.where(VerdictAxis.verdict_id.in_(ids)))
+        if outcome != "abstain"
+    }
+    return {
+        key
+        for key, now in of_issue.items()
+        for axis, review in latest[key].items()
+        if (then := review.verdict_id) in digests and digests[then] != digests[now]
+        if said.get((now, axis), review.label) not in {review.label, said.get((then, axis), "")}
+    }
 
 
 def _axes_that_matter(session: Session, keys: Collection[Key]) -> dict[Key, frozenset[str]]:
