@@ -19,7 +19,7 @@ from distriage_serving.github.app_auth import App
 from distriage_serving.github.executor import execute
 from distriage_serving.github.issue import read_issue
 from distriage_serving.judging.judge import LocalJudge
-from distriage_serving.store import MAX_ATTEMPTS, Act, close_job, triage_job
+from distriage_serving.store import MAX_ATTEMPTS, Act, IssueFilter, close_job, triage_job
 
 from support import faults
 from support.action import Act as RunAction
@@ -153,9 +153,11 @@ def work(site: Queue, double: GitHub, classifier: Classifier, within_s: float = 
 @pytest.mark.parametrize(
     ("what", "refusals", "why"),
     [
-        ("completed", [ARCHIVED], "GitHub refused (403): Repository was archived so is read-only."),
-        ("duplicate", [UNKNOWN_REASON, faults.status(422)], "GitHub refused (422): Validation Failed"),
-        ("completed", [faults.status(410)], "This issue was deleted"),
+        ("completed", [ARCHIVED], "the repository is archived ("),
+        ("duplicate", [UNKNOWN_REASON, faults.status(422)], "GitHub found it not valid ("),
+        ("completed", [faults.status(410)], "the issue was deleted, or issues are switched off ("),
+        ("completed", [faults.integration()], "the token lacks the permission"),
+        ("completed", [faults.status(301)], "the issue is in another repository now ("),
     ],
 )
 def test_an_issue_that_github_does_not_close_comes_back_with_githubs_reason(
@@ -173,13 +175,16 @@ def test_an_issue_that_github_does_not_close_comes_back_with_githubs_reason(
         work(site, double, keyword_classifier)
         assert double.issues[ISSUE]["state"] == "open"
         assert double.comments(ISSUE) == [] == double.labels(ISSUE)  # nothing says that it is closed
-        assert "refused by GitHub" in person.get("/queue").text
+        listed = person.get("/queue").text
+        assert "refused by GitHub" in listed and 'Refused <span class="count">1</span>' in listed
+        assert 'data-count="1"' in person.get("/queue?status=refused").text
         page = person.get("/queue/owner/repo/1").text
         assert why in page and "Not closed as" in page
         double.troubles.clear()
         assert person.post("/queue/owner/repo/1/act", data=sent).status_code == 303
         work(site, double, keyword_classifier)
         assert double.issues[ISSUE]["state"] == "closed"
+        assert "Refused <span" not in person.get("/queue").text
         page = person.get("/queue/owner/repo/1").text
         assert "Closed as" in page and "closed on GitHub" in page and "Not closed as" in page
         person.post("/queue/undo", data={"csrf": sent["csrf"]})
@@ -228,7 +233,7 @@ def test_undo_of_what_github_does_not_open_again_says_so(
         assert "closed on GitHub" in page and "undone here, but not on GitHub: it has not answered yet" in page
         double.troubles.append(Trouble("PATCH .*/issues/1$", ARCHIVED))
         work(site, double, keyword_classifier)
-        assert "undone here, but not on GitHub: PATCH" in person.get("/queue/owner/repo/1").text
+        assert "undone here, but not on GitHub: the repository is archived" in person.get("/queue/owner/repo/1").text
 
 
 def test_after_a_refused_new_label_the_old_one_stays_and_the_queue_says_why(bot: Bot) -> None:
@@ -239,10 +244,13 @@ def test_after_a_refused_new_label_the_old_one_stays_and_the_queue_says_why(bot:
     assert bot.github.labels(ISSUE) == [HANG]
     said = bot.store.latest_verdict("owner/repo", 1)
     assert said is not None and "could not be added" in said.plan["refused"][0]
+    refused = IssueFilter(status=None, refused=True)
+    assert bot.store.count_issues(refused) == 1
     bot.say("/triage")
     assert bot.github.labels(ISSUE) == [OOM]
     said = bot.store.latest_verdict("owner/repo", 1)
     assert said is not None and said.plan["refused"] == [] and bot.stored().labels == [OOM]
+    assert bot.store.count_issues(refused) == 0
 
 
 def test_needs_triage_stays_where_the_label_that_ends_the_need_is_refused(bot: Bot) -> None:

@@ -49,6 +49,11 @@ ISSUE = """
     VALUES ('o/r', 1, 'T', 'B', 'a', 'u', 'open', '[]', '', 0, 5.0, 7.0, 5.0, 'd', 1.0, 'open', FALSE)
 """
 
+VERDICT = """
+    INSERT INTO verdicts (repository, number, model, taxonomy_version, digest, verdict, plan, made_at, week_at)
+    VALUES ('o/r', 1, 'm', '1', 'd', '{}', '{"refused": ["the issue is locked"]}', 6.0, 0)
+"""
+
 
 def upgrade(connection: Connection, revision: str) -> None:
     """Bring an empty database to the tables of an older version."""
@@ -87,6 +92,8 @@ def write_first(database_url: str) -> None:
         upgrade(connection, "0001")
         connection.execute(text(INSERT))
         connection.execute(text(ISSUE))
+        connection.exec_driver_sql(VERDICT)
+        connection.execute(text("UPDATE issues SET verdict_id = (SELECT max(id) FROM verdicts)"))
     engine.dispose()
 
 
@@ -98,6 +105,7 @@ def test_an_upgrade_brings_what_is_new_and_keeps_all_that_is_there(database_url:
         assert [repository.display_name for repository in store.list_repositories()] == ["O/R"]
         kept = store.get_issue("o/r", 1)
         assert kept is not None and (kept.title, kept.updated_at, kept.looked_at) == ("T", 7.0, 7.0)
+        assert kept.refused
 
 
 @pytest.mark.slow
@@ -147,13 +155,13 @@ def test_manifest_compose_and_guide_stop_the_old_version_first() -> None:
 def test_a_newer_database_is_refused_and_left_as_it_is(database_url: str) -> None:
     with Store.open(database_url) as store, store.transaction(), store._session(writes=True) as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    refused(database_url, "is at revision 9999, which a newer Distriage made; this one knows up to 0003")
+    refused(database_url, "is at revision 9999, which a newer Distriage made; this one knows up to 0004")
 
 
 def test_an_older_database_is_left_as_it_is_where_no_server_starts(database_url: str) -> None:
     with Store.open(database_url, upgrades=False) as store, store._session(writes=True) as session:  # made, if empty
         session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-    with pytest.raises(ConfigError, match=r"is at revision 0001, older than 0003.*`distriage serve`") as error:
+    with pytest.raises(ConfigError, match=r"is at revision 0001, older than 0004.*`distriage serve`") as error:
         Store.open(database_url, upgrades=False)
     assert "\n" not in str(error.value)
     with pytest.raises(ConfigError, match=r"already exists|duplicate column"):

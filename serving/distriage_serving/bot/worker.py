@@ -36,6 +36,7 @@ from distriage_serving.bot.kinds import KINDS, Kind, Tools
 from distriage_serving.bot.reconcile import give_back
 from distriage_serving.bot.repositories import followed
 from distriage_serving.github.app_auth import App
+from distriage_serving.github.executor import why_refused
 from distriage_serving.judging.judge import Judge
 from distriage_serving.logs import log, without_message
 from distriage_serving.store import (
@@ -188,13 +189,14 @@ class Worker:
             store.defer(job, error.reset_epoch_s, str(error))
             log(logging.INFO, "job_deferred", job=job.id, kind=job.kind, until=error.reset_epoch_s)
         except NotFoundError as error:
-            self._finish(job, "ignored", str(error))
+            self._finish(job, "ignored", str(error), why_refused(error))
         except (ConfigError, InputError, RefusedError) as error:
             if isinstance(error, RefusedError) and error.status == 401 and job.installation_id is not None:
                 self._app.forget(job.installation_id)  # it may have been revoked; a new one may do
                 self._try_again(job, str(error), error.status)
             else:  # only a person can fix it and then replay it
-                self._finish(job, "dead", str(error))
+                why = why_refused(error) if isinstance(error, RefusedError) else str(error)
+                self._finish(job, "dead", str(error), why)
                 log(logging.WARNING, "job_given_up", job=job.id, kind=job.kind, reason=type(error).__name__)
         except GitHubError as error:
             self._try_again(job, str(error), error.status)
@@ -202,12 +204,14 @@ class Worker:
             log(logging.ERROR, "job_failed", error, job=job.id, kind=job.kind)
             self._try_again(job, without_message(error))
 
-    def _finish(self, job: Job, state: Literal["done", "ignored", "dead"], note: str | None) -> None:
-        """End a job; the queue gets back acts that it did not carry out."""
+    def _finish(
+        self, job: Job, state: Literal["done", "ignored", "dead"], note: str | None, why: str | None = None
+    ) -> None:
+        """End a job; the queue gets back acts that it did not carry out, and why, if that is not the note."""
         with self._store.transaction():
             self._store.finish(job, state, note)
             if state != "done":
-                give_back(self._store, job, note or "", self._began_at)
+                give_back(self._store, job, why or note or "", self._began_at)
 
     def _do(self, job: Job, lost: threading.Event) -> Done:
         kind, tools = KINDS[job.kind], Tools(self._store, self._app, self._judge)

@@ -133,12 +133,23 @@ def _explain(error: RefusedError, what: str, may_not: str | None = None) -> str:
         may_not: The meaning of 403 and 404 here; as of an issue if None.
     """
     raise_if_moved(error)
+    return f"{what}: {why_refused(error, may_not)}"
+
+
+def why_refused(error: RefusedError, may_not: str | None = None) -> str:
+    """What a refusal means, for a person who can mend it; then GitHub's own words.
+
+    Args:
+        may_not: The meaning of 403 and 404 here; as of an issue if None.
+    """
+    if isinstance(error, TransferredError):
+        return f"the issue is in another repository now ({error})"
     if error.status == 403 and "archived" in str(error):
-        return f"{what}: the repository is archived ({error})"
+        return f"the repository is archived ({error})"
     reasons = {
         401: "the token is not valid",
         403: may_not or "the issue is locked, or the token lacks the permission `issues: write`",
         404: may_not or "the issue was deleted or transferred, or the token may not see it",
         410: "the issue was deleted, or issues are switched off",
     }
-    return f"{what}: {reasons.get(error.status, 'GitHub found it not valid')} ({error})"
+    return f"{reasons.get(error.status, 'GitHub found it not valid')} ({error})"

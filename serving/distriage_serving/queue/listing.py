@@ -46,10 +46,12 @@ ANY: Final = "any"
 SNOOZED: Final = "snoozed"
 ASKED: Final = "waiting-on-author"
 UNANSWERED: Final = "needs-answer"
+REFUSED: Final = "refused"
 OTHERS: Final[Mapping[str, str]] = {  # of the queue, beside people's reactions
     SNOOZED: "snoozed",
     ASKED: "waiting for the author",
     UNANSWERED: "needs an answer",
+    REFUSED: "refused by GitHub",
     ANY: "any",
 }
 STATUSES: Final[tuple[IssueStatus, ...]] = get_args(IssueStatus)
@@ -145,8 +147,9 @@ class Filters:
             author=self.chosen.get("author"),
             assignee=None if assigned is None else who if assigned == "me" else "",
             status=next((known for known in STATUSES if known == status), None),
-            awake_at=now if status not in {ANY, SNOOZED, ASKED} else None,
+            awake_at=now if status not in {ANY, SNOOZED, ASKED, REFUSED} else None,
             asked=status == ASKED,
+            refused=status == REFUSED,
             needs_answer=status == UNANSWERED,
             snoozed_at=now if status == SNOOZED else None,
             words=search.words,

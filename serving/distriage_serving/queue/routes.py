@@ -167,7 +167,7 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
         chosen = visit.issue_filter(filters)
         before, after = visit.store.neighbours(issue, chosen, filters.sort)
         verdict = stored.verdict if stored is not None else None
-        last_refusal = next((act.refused for act in acts if act.what in {ASK, *CLOSES}), None)
+        last = [act for act in acts if act.what in {ASK, *CLOSES}][:1]
         page = partial(
             show,
             "issue.html",
@@ -189,7 +189,10 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
             why=why_here(stored, visit.taxonomy, now - issue.created_at, edited=edited_since(issue, standing))
             if issue.status == "open"
             else "",
-            refused=[*filter(None, [last_refusal]), *plan.refused],
+            refused=[
+                *(f"{closing.describe(act)}: {closing.became_of(act)}" for act in last if act.is_refused),
+                *plan.refused,
+            ],
             age=age(now - issue.created_at),
             filed=moment(issue.created_at),
             verdict_id=stored.id if stored is not None else 0,

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, Index, Select, exists, func, or_, select, tuple_, update
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy import ColumnElement, Index, Select, exists, func, or_, select, tuple_, union_all, update
+from sqlalchemy.orm import Mapped, Session, aliased, mapped_column
 
 from distriage.base.references import IssueReference
 from distriage_serving.store.database import Database
@@ -62,6 +62,11 @@ class Act(Base):
     def is_pending(self) -> bool:
         """GitHub does not show the act or its undoing yet, and did not refuse it."""
         return self.what != SNOOZE and self.refused is None and self.carried_out == (self.undone_at is not None)
+
+    @property
+    def is_refused(self) -> bool:
+        """GitHub refused the act, which stands, or its undoing."""
+        return self.refused is not None and (self.undone_at is None or self.carried_out)
 
     @property
     def awaits_answer(self) -> bool:
@@ -135,14 +140,9 @@ class Acts(Database):
         self._write(these.values(refused=why))
 
     def refused_acts(self, issues: Collection[tuple[str, int]]) -> dict[tuple[str, int], str]:
-        """Why GitHub refused the newest act on issues, (repository, number); the others are absent."""
-        newest = select(func.max(Act.id)).where(
-            Act.repository.in_({repository for repository, _ in issues}),
-            tuple_(Act.repository, Act.number).in_(list(issues)),
-            Act.what.in_((ASK, *CLOSES)),
-            of_this_issue(Act),
-        )
-        wanted = select(Act).where(Act.id.in_(newest.group_by(Act.repository, Act.number)), Act.refused.is_not(None))
+        """Why GitHub refused the newest question or closing on issues, (repository, number); the others are absent."""
+        near = Act.repository.in_({repository for repository, _ in issues})
+        wanted = select(Act).where(near, tuple_(Act.repository, Act.number).in_(list(issues)), *_newest_is_refused())
         with self._session(writes=False) as session:
             return {(act.repository, act.number): act.refused or "" for act in session.scalars(wanted)}
 
@@ -214,6 +214,26 @@ def is_assigned_here() -> ColumnElement[bool]:
     """For an issue's row: a person assigned it in the queue, and GitHub does not show that."""
     this = Act.what == ASSIGN, Act.assignee == Issue.assignee, ~Act.carried_out
     return exists().where(*_ON_ISSUE, *this).correlate(Issue)
+
+
+def is_refused() -> ColumnElement[bool]:
+    """For WHERE on `issues`: GitHub refused its newest question or closing, or a change that follows from its verdict.
+
+    Few are, so they are looked up first.
+    """
+    other = aliased(Issue)
+    acts = select(Act.repository, Act.number).where(*_newest_is_refused())
+    these = union_all(acts, select(other.repository, other.number).where(other.refused))
+    return tuple_(Issue.repository, Issue.number).in_(these)
+
+
+def _newest_is_refused() -> list[ColumnElement[bool]]:
+    """As `Act.is_refused` of an issue's newest question or closing, for WHERE on `acts`."""
+    newer, what = aliased(Act), (ASK, *CLOSES)
+    same = newer.repository == Act.repository, newer.number == Act.number
+    is_refused = Act.refused.is_not(None) & or_(Act.undone_at.is_(None), Act.carried_out)
+    latest = ~exists().where(*same, newer.id > Act.id, newer.what.in_(what))
+    return [is_refused, Act.what.in_(what), latest, of_this_issue(Act)]
 
 
 def is_asked() -> ColumnElement[bool]:

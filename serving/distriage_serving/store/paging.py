@@ -14,7 +14,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from distriage.answer.feedback import OWN_AXIS, own_axis
 from distriage.base.errors import InputError
-from distriage_serving.store.acts import is_asked, is_hidden, is_snoozed
+from distriage_serving.store.acts import is_asked, is_hidden, is_refused, is_snoozed
 from distriage_serving.store.columns import InLowerCase, storable
 from distriage_serving.store.priority import readers_differ
 from distriage_serving.store.schema import (
@@ -60,6 +60,7 @@ class IssueFilter:
         state: On GitHub, as far as the App sees it: none of a repository that it left. Any, there too, if None.
         awake_at: Neither snoozed at this time, nor about to be closed, nor waiting for its author.
         asked: It waits for its author.
+        refused: GitHub refused a person's act or a label on it.
         needs_answer: Its author had the last word after a maintainer's, as far as is known.
         unchanged_since: Neither filed nor changed after this time.
         words: Each occurs in the title or the body; ignores the case of ASCII letters.
@@ -79,6 +80,7 @@ class IssueFilter:
     awake_at: float | None = None
     snoozed_at: float | None = None
     asked: bool = False
+    refused: bool = False
     needs_answer: bool = False
     number: int | None = None
     unchanged_since: float | None = None
@@ -124,6 +126,8 @@ class IssueFilter:
             wanted.append(is_snoozed(self.snoozed_at))
         if self.asked:
             wanted.append(is_asked())
+        if self.refused:
+            wanted.append(is_refused())
         if self.needs_answer:
             wanted += [_ANSWERED, Issue.waits_since < NOBODY_WAITS]
         if self.number is not None:

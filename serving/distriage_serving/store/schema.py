@@ -29,6 +29,7 @@ Number = Annotated[int, mapped_column(BIG_INTEGER, primary_key=True, autoincreme
 NOBODY_WAITS: Final = NEVER_S
 SIGN_AXIS: Final = "sign:"  # followed by a sign's name: its row among those of the axes
 _ANSWERED: Final = text("waits_since > created_at")
+_REFUSED: Final = text("refused")
 NEVER_REUSE_IDS: Final = {"sqlite_autoincrement": True}
 
 
@@ -94,6 +95,7 @@ class Issue(Base):
         assignee: The person who takes it: a login in lower case, or `admin:NAME`; empty: nobody.
         waits_since: When the author began to wait for a maintainer; `NOBODY_WAITS` if nobody is known to; 0: as filed.
         held: Its labels wait until the repository's configuration is repaired.
+        refused: GitHub refused a change that follows from the latest verdict. Filled in by the store.
         looked_at: Its `updated_at` when it was last read as a whole; deliveries since then told of a few columns, and
             raised `updated_at` alone. Filled in by the store.
     """
@@ -112,6 +114,7 @@ class Issue(Base):
             sqlite_where=_ANSWERED,
             postgresql_where=_ANSWERED,
         ),
+        Index("issues_refused", "repository", "number", sqlite_where=_REFUSED, postgresql_where=_REFUSED),
         Index("issues_of_repository", "repository", "state", "status", "priority", "number", "verdict_id"),
     )
 
@@ -133,6 +136,7 @@ class Issue(Base):
     status: Mapped[IssueStatus] = mapped_column(init=False, default="open")
     verdict_id: Mapped[int | None] = mapped_column(init=False, default=None)
     held: Mapped[bool] = mapped_column(init=False, default=False)
+    refused: Mapped[bool] = mapped_column(init=False, default=False)
     waits_since: Mapped[float] = mapped_column(default=0.0)
     looked_at: Mapped[float] = mapped_column(init=False, default=0.0)
 

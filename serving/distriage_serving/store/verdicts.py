@@ -120,7 +120,7 @@ class Verdicts(Database):
             session.execute(
                 update(Issue)
                 .where(*this)
-                .values(verdict_id=stored.id, priority=priority(stored.verdict, created_at, taxonomy))
+                .values(verdict_id=stored.id, priority=priority(stored.verdict, created_at, taxonomy), refused=False)
             )
             update_status(session, [(stored.repository, stored.number)])
         return stored.id
@@ -154,7 +154,10 @@ class Verdicts(Database):
 
     def set_plan(self, verdict_id: int, plan: dict[str, object]) -> None:
         """Another plan follows from the same verdict."""
-        self._write(update(StoredVerdict).where(StoredVerdict.id == verdict_id).values(plan=plan))
+        with self._session(writes=True) as session:
+            session.execute(update(StoredVerdict).where(StoredVerdict.id == verdict_id).values(plan=plan))
+            was = update(Issue).where(Issue.verdict_id == verdict_id, Issue.refused)
+            session.execute(was.values(refused=False))
 
     def note_outcome(
         self, verdict_id: int, labels: Collection[str], issue_type: str | None, refused: list[str], *, complete: bool
@@ -166,7 +169,7 @@ class Verdicts(Database):
             complete: The labels are as planned.
         """
         this = StoredVerdict.id == verdict_id
-        has: dict[str, object] = {"labels": sorted(labels), "issue_type": issue_type}
+        has: dict[str, object] = {"labels": sorted(labels), "issue_type": issue_type, "refused": bool(refused)}
         with self._session(writes=True) as session:
             plan = session.scalar(select(StoredVerdict.plan).where(this)) or {}
             changed: dict[str, object] = {"plan": {**plan, "refused": refused}}

@@ -14,6 +14,7 @@ from distriage_serving.queue.visit import Visit
 from distriage_serving.store import ASCENDING, Issue, IssueFilter, Page, Sort, StoredVerdict, place_of
 from distriage_serving.web.problem import ProblemError
 
+REFUSED: Final = "Refused"  # shown only where something was
 # Name -> filters of its address. A new view is a row here.
 VIEWS: Final[Mapping[str, Mapping[str, str]]] = {
     "Waiting": {},
@@ -22,6 +23,7 @@ VIEWS: Final[Mapping[str, Mapping[str, str]]] = {
     "Snoozed": {"status": "snoozed"},
     "Suggested": {"decision": "suggested"},
     "Regressions": {"sign": "regression"},
+    REFUSED: {"status": "refused"},
 }
 PAGE_ISSUES: Final = 50
 MOST_SHOWN: Final = 500  # to find the row that a person comes back to
@@ -46,6 +48,7 @@ def tabs(visit: Visit, filters: Filters) -> list[Tab]:
     return [
         Tab(name, list_href(view.query), count, view.chosen == filters.chosen)
         for (name, view), count in zip(views.items(), counts, strict=True)
+        if name != REFUSED or count or view.chosen == filters.chosen
     ]
 
 

@@ -1,0 +1,18 @@
+"""Whether GitHub refused a change that follows from an issue's latest verdict."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0004"
+down_revision = "0003"
+
+
+def upgrade() -> None:
+    """Add it; until now it stood in the plans alone."""
+    op.add_column("issues", sa.Column("refused", sa.Boolean, nullable=False, server_default=sa.false()))
+    few = sa.text("refused")
+    op.create_index("issues_refused", "issues", ["repository", "number"], sqlite_where=few, postgresql_where=few)
+    has = """SELECT id FROM verdicts WHERE plan LIKE '%"refused": ["%'"""
+    op.execute(f"UPDATE issues SET refused = true WHERE verdict_id IN ({has})")
