@@ -10,6 +10,7 @@ from contextlib import suppress
 import pytest
 
 from distriage.base.errors import InputError, RateLimitError
+from distriage.base.references import IssueReference
 from distriage.classifier import Classifier
 from distriage_serving.bot import kinds, worker
 from distriage_serving.bot.follow_up import Done
@@ -17,7 +18,7 @@ from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import WORK, App
 from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.logs import JsonFormatter
-from distriage_serving.store import Job
+from distriage_serving.store import Job, decide_job
 from distriage_serving.store.work import pace
 
 from support import faults
@@ -144,7 +145,7 @@ def test_work_under_way_waits_too_where_github_asked_another_to(bot: Bot, wait_s
 
 def test_writes_are_paced_over_all_workers_and_what_waits_says_so(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
     assert pace.LIMITS == ((60, 80), (3600, 500))
-    monkeypatch.setattr(pace, "LIMITS", ((60, 4), (3600, 6)))
+    monkeypatch.setattr(pace, "LIMITS", ((60, 5), (3600, 8)))
     assert [bot.store.take_write(installation) for installation in (INSTALLATION, 2)] == [
         None,
         None,
@@ -154,6 +155,9 @@ def test_writes_are_paced_over_all_workers_and_what_waits_says_so(bot: Bot, monk
         bot.github.open(f"owner/repo#{number}", TITLE, BODY)
         bot.deliver("issues", bot.github.payload("opened", f"owner/repo#{number}"))
     bot.settle(0)
+    bot.store.put_job(decide_job(IssueReference("owner/repo", 3), INSTALLATION))  # a person need not wait
+    bot.settle(0)
+    assert bot.github.labels("owner/repo#3") == [HANG]
     (job,) = (job for job in bot.store.list_work(Job, "waiting") if job.kind == "triage")
     assert "paced" in str(job.last_error) and (job.due_at, job.attempts) == (start + 60, 0)
     assert bot.store.limits(INSTALLATION).ends_at() == 0  # reading goes on

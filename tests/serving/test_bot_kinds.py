@@ -49,7 +49,7 @@ def test_every_job_that_is_put_has_a_row() -> None:
     issue = IssueReference("owner/repo", 1)
     asked = CommandArgument(comment=1, who="x", at=1.0, lines=["/triage"])
     made = [
-        *(make(issue, 1) for make in (jobs.triage_job, jobs.second_read_job, jobs.close_job)),
+        *(make(issue, 1) for make in (jobs.triage_job, jobs.decide_job, jobs.second_read_job, jobs.close_job)),
         *(jobs.configure_job("owner/repo", 1), jobs.reconcile_job("owner/repo", 1), jobs.access_job(1)),
         *(jobs.poll_job("owner/repo", 1), jobs.ask_job(issue, 1)),
         *(

@@ -230,7 +230,7 @@ def test_undo_of_what_github_does_not_open_again_says_so(
         work(site, double, keyword_classifier)
         person.post("/queue/undo", data={"csrf": token})
         page = person.get("/queue/owner/repo/1").text
-        assert "closed on GitHub" in page and "undone here, but not on GitHub: it has not answered yet" in page
+        assert "closed on GitHub" in page and "undone here, but not on GitHub: GitHub has not answered yet" in page
         double.troubles.append(Trouble("PATCH .*/issues/1$", ARCHIVED))
         work(site, double, keyword_classifier)
         assert "undone here, but not on GitHub: the repository is archived" in person.get("/queue/owner/repo/1").text

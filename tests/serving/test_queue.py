@@ -113,7 +113,7 @@ def test_accepting_stores_who_when_and_model_and_asks_for_one_write_back(site: Q
     assert site.status(3) == "accepted"
     jobs = [job for job in site.store.list_work(Job) if job.issue == 3]
     assert [(job.key, job.kind, job.installation_id, job.state) for job in jobs] == [
-        ("triage:owner/repo#3", "triage", 7, "waiting")
+        ("decide:owner/repo#3", "decide", 7, "waiting")
     ]
     assert jobs[0].due_at is not None and jobs[0].due_at > jobs[0].created_at  # time to undo
 

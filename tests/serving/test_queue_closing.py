@@ -110,6 +110,26 @@ def test_nothing_is_closed_where_nobody_could_close_it_on_github(site: Queue, ad
         site.store.save_repository("owner/repo", enabled=True)
 
 
+def test_what_waits_for_githubs_rate_limit_says_until_when(site: Queue, admin: httpx.Client) -> None:
+    verdict_id = site.add(8, "hangs")
+    act(admin, 8, what="completed")
+    admin.post(
+        "/queue/owner/repo/8", data={"csrf": csrf(admin.get("/queue")), "action": "dismiss", "verdict": verdict_id}
+    )
+    assert "to be closed; GitHub has not answered yet" in admin.get("/queue/owner/repo/8").text
+    assert "not on GitHub yet" in admin.get("/queue?status=any").text
+    clock, until = site.store.clock, site.store.clock() + 3000
+    site.store.clock = lambda: until - 2000
+    try:
+        while found := site.store.lease(Job, "a", 60):
+            site.store.defer(found[0], until, "paced")
+    finally:
+        site.store.clock = clock
+    page = admin.get("/queue/owner/repo/8").text
+    said = f"waits for GitHub&#39;s rate limit until {moment(until)}"
+    assert page.count(said) == 3, "the closing, in the head and among the acts, and the decision"
+
+
 @pytest.mark.parametrize("carried_out", [True, False])
 def test_what_was_closed_where_the_app_is_no_more_holds_up_no_other_undo(
     site: Queue, admin: httpx.Client, carried_out: bool

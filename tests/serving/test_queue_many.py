@@ -170,7 +170,7 @@ def test_a_list_is_one_transaction_of_few_statements_however_long_it_is(
     assert page.text.count("data-row") == 50 and 'data-count="121"' in page.text
     statements = [statement for statement in said if statement != "BEGIN"]
     assert len(said) - len(statements) == 1, "one transaction"
-    assert len(statements) <= 11, statements
+    assert len(statements) <= 12, statements
     assert sum("lower(issues.body)" in statement for statement in statements) == ("search" in query), "one search"
 
 

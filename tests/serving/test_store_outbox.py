@@ -17,10 +17,12 @@ from distriage_serving.store import (
     NewJob,
     ReaderAnswer,
     Store,
+    close_job,
     command_job,
+    decide_job,
     report_digest,
 )
-from distriage_serving.store.work.pace import Write
+from distriage_serving.store.work.pace import BOTS_SHARE, LIMITS, Write
 
 from support import store_worker
 from support.crash_worker import forkserver
@@ -71,15 +73,32 @@ def test_jobs_of_one_issue_run_one_at_a_time_in_the_order_of_their_times(store: 
     put(store, 1, "verdict")
     put(store, 1, "command")
     put(store, 2, "triage")
-    [verdict, other] = store.lease(Job, "a", 60, 10)
-    assert (verdict.kind, other.issue) == ("verdict", 2)
+    [command, other] = store.lease(Job, "a", 60, 10)  # a person waits for it
+    assert (command.kind, other.issue) == ("command", 2)
     clock.now += 30
     assert store.lease(Job, "b", 60, 10) == []
-    store.finish(verdict)
-    [command] = store.lease(Job, "b", 60, 10)
-    assert command.kind == "command"
     store.finish(command)
+    [verdict] = store.lease(Job, "b", 60, 10)
+    assert verdict.kind == "verdict"
+    store.finish(verdict)
     assert [job.kind for job in store.lease(Job, "b", 60, 10)] == ["triage"]
+
+
+def test_what_a_person_did_goes_ahead_of_the_bots_own_work(store: Store, clock: Clock) -> None:
+    issue = IssueReference("Owner/Repo", 2)
+    for number in (1, 2, 3):
+        put(store, number, "triage")
+    for new in (close_job(issue, 7), decide_job(IssueReference("owner/repo", 3), 7)):
+        store.put_job(new, NOW + 10)  # time to undo
+    assert [job.issue for job in store.lease(Job, "a", 60)] == [1]
+    clock.now += 20
+    taken = [job for _ in range(2) for job in store.lease(Job, "a", 60)]
+    assert [(job.issue, job.kind) for job in taken] == [(2, "close"), (3, "decide")]
+    assert store.jobs_of_people([("owner/repo", 2)]).keys() == {("owner/repo", 2, "close")}
+    assert store.lease(Job, "a", 60, 10) == []  # the rest is of the same issues
+    store.finish(taken[0])
+    assert [job.issue for job in store.lease(Job, "a", 60, 10)] == [2]
+    assert store.jobs_of_people([("owner/repo", 2)]) == {}
 
 
 def command(store: Store, number: int) -> Job:
@@ -101,8 +120,7 @@ def test_commands_of_one_issue_keep_their_order_where_one_fails_for_a_while(stor
     while found := store.lease(Job, "a", 60):
         order += [(job.issue, job.kind, job.id) for job in found]
         store.finish(found[0])
-    [triage, *_] = order
-    assert triage[:2] == (1, "triage") and [id_ for _, kind, id_ in order if kind == "command"] == [first.id, second.id]
+    assert [id_ for _, _, id_ in order[:2]] == [first.id, second.id] and order[2][:2] == (1, "triage")
     assert [issue for issue, *_ in order] == [1, 1, 1, 2]
 
 
@@ -243,6 +261,17 @@ def test_purge_keeps_what_is_waiting_dead_or_recent(store: Store, clock: Clock) 
     assert store.purge(50) == 2
     assert {item.id for item in store.list_work(Delivery)} == {"dead", "waiting", "recent"}
     assert store.counts()["jobs"]["waiting"] == 1
+
+
+def test_the_bots_own_writes_leave_a_part_of_the_pace_to_people(store: Store, clock: Clock) -> None:
+    for span_s, most in LIMITS:
+        own = 0
+        while store.take_write(1, BOTS_SHARE) is None:
+            own += 1
+            clock.now += span_s / most
+        assert own <= most * BOTS_SHARE
+        assert store.take_write(1) is None
+        clock.now += 3600
 
 
 def test_pace_looks_at_one_installation_s_writes_alone(store: Store, clock: Clock) -> None:

@@ -29,7 +29,7 @@ from distriage_serving.github.timeline import read_comments
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import PlannedComment
-from distriage_serving.store import CommandArgument, Job, Review, Store, StoredVerdict, review_of, triage_job
+from distriage_serving.store import CommandArgument, Job, Review, Store, StoredVerdict, decide_job, review_of
 
 UNDERSTOOD: Final = "+1"
 NOT_UNDERSTOOD: Final = "confused"
@@ -108,7 +108,7 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
         "; ".join(note for note in notes if note) or None,
         reviews=tuple(reviews.values()),
         taken_back=tuple(taken_back),
-        jobs=(triage_job(issue, job.installation_id),) if understood else (),
+        jobs=(decide_job(issue, job.installation_id),) if understood else (),
     )
 
 

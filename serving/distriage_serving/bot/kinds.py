@@ -72,6 +72,10 @@ def _issue(job: Job) -> IssueReference:
     return IssueReference(job.repository, job.issue or 0)
 
 
+def _triage(tools: Tools, job: Job) -> Done:
+    return triage(tools.client, tools.store, tools.judge, _issue(job), job.installation_id)
+
+
 def _close(tools: Tools, job: Job) -> Done:
     done = bring_in_step(tools.client, tools.store, job)
     refused = decide_closed(tools.client, tools.store, _issue(job))
@@ -79,7 +83,8 @@ def _close(tools: Tools, job: Job) -> Done:
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "triage": Kind(lambda tools, job: triage(tools.client, tools.store, tools.judge, _issue(job), job.installation_id)),
+    "triage": Kind(_triage),
+    "decide": Kind(_triage),
     "command": Kind(lambda tools, job: answer(tools.client, tools.store, tools.taxonomy, job)),
     "check": Kind(lambda tools, job: check_pull_request(tools.client, tools.taxonomy, job)),
     "configure": Kind(lambda tools, job: configure(tools.client, tools.store, tools.taxonomy, job), reads_lists=True),

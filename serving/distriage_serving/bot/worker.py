@@ -40,6 +40,7 @@ from distriage_serving.github.executor import why_refused
 from distriage_serving.judging.judge import Judge
 from distriage_serving.logs import log, without_message
 from distriage_serving.store import (
+    OF_PEOPLE,
     Delivery,
     Job,
     LeaseLostError,
@@ -48,6 +49,7 @@ from distriage_serving.store import (
     moved_job,
     sweep_job,
 )
+from distriage_serving.store.work.pace import BOTS_SHARE
 
 DELIVERIES_AT_ONCE: Final = 20
 LONGEST_RETRY_S: Final = 3600.0
@@ -249,7 +251,8 @@ class Worker:
         if lost.is_set():
             raise LeaseLostError(f"jobs {job.id}: the lease ran out")
         assert job.installation_id is not None
-        free_at = self._store.take_write(job.installation_id)
+        share = 1.0 if job.kind in OF_PEOPLE else BOTS_SHARE
+        free_at = self._store.take_write(job.installation_id, share)
         if free_at is not None:
             raise PacedError(
                 f"writes are paced to stay below GitHub's limits; it goes on in {free_at - self._store.clock():.0f} s",

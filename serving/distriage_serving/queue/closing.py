@@ -21,7 +21,7 @@ from distriage_serving.queue.listing import issue_href, list_href, moment
 from distriage_serving.queue.login.sessions import ADMIN, Fields, read_form
 from distriage_serving.queue.pages import PageRoute, go_to
 from distriage_serving.queue.visit import Visit
-from distriage_serving.store import ASK, ASSIGN, CLOSES, SNOOZE, Act, Store, ask_job, close_job
+from distriage_serving.store import ASK, ASSIGN, CLOSES, SNOOZE, Act, Job, Store, ask_job, close_job
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.threads import write
 
@@ -181,13 +181,31 @@ def describe(act: Act) -> str:
     return f"{closed} {REASONS.get(act.what, act.what)}{of}"
 
 
-def became_of(act: Act) -> str:
-    """The fate, for people, of an act that GitHub does not show or that was undone; otherwise empty."""
+def became_of(act: Act, job: Job | None) -> str:
+    """The fate, for people, of an act that GitHub does not show or that was undone; otherwise empty.
+
+    Args:
+        job: See `job_of`.
+    """
     if act.undone_at is None:
-        return "GitHub has not answered yet" if act.is_pending else act.refused or ""
+        return waits_for(job) if act.is_pending else act.refused or ""
     if act.carried_out:
-        return f"undone here, but not on GitHub: {act.refused or 'it has not answered yet'}"
+        return f"undone here, but not on GitHub: {act.refused or waits_for(job)}"
     return "undone"
+
+
+def job_of(act: Act, jobs: Mapping[tuple[str, int, str], Job]) -> Job | None:
+    """The job that brings an act to GitHub, out of the store's jobs of people."""
+    return jobs.get((act.repository, act.number, "ask" if act.what == ASK else "close"))
+
+
+def waits_for(job: Job | None) -> str:
+    """Why GitHub does not show yet what a person did."""
+    if job is None or job.state != "waiting" or job.last_error is None or job.due_at is None:
+        return "GitHub has not answered yet"
+    if job.attempts == 0:  # put off, without a failure
+        return f"waits for GitHub's rate limit until {moment(job.due_at)}"
+    return f"GitHub did not answer; the next try is at {moment(job.due_at)}"
 
 
 def _write_back(store: Store, act: Act) -> bool:

@@ -18,7 +18,7 @@ from distriage_serving.queue.history import NOBODY, decided_so_far, standing_of
 from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, is_perhaps, shown_choice
 from distriage_serving.queue.login.sessions import Session
 from distriage_serving.queue.rows import shown_axes
-from distriage_serving.store import NewJob, Review, Store, StoredVerdict, review_of, triage_job
+from distriage_serving.store import NewJob, Review, Store, StoredVerdict, decide_job, review_of
 from distriage_serving.web.problem import ProblemError
 
 UNDO_S: Final = 24 * 3600
@@ -249,4 +249,4 @@ class Decisions:
 
     def _write_back(self, rows: Sequence[Review]) -> None:
         for repository, number in sorted({(row.repository, row.number) for row in rows}):
-            write_back(self._store, IssueReference(repository, number), triage_job)
+            write_back(self._store, IssueReference(repository, number), decide_job)

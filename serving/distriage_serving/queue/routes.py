@@ -77,7 +77,11 @@ def _list_page(visit: Visit, request: Request) -> Callable[[], Response]:
     now = visit.store.clock()
     keys = [(issue.repository, issue.number) for issue, _ in page.items]
     narrowed = filters.chosen.keys() - {"order", "search"}
-    reviews, refused = visit.store.reviews_of(keys), visit.store.refused_acts(keys)
+    reviews, refused, jobs = (
+        visit.store.reviews_of(keys),
+        visit.store.refused_acts(keys),
+        visit.store.jobs_of_people(keys),
+    )
     visible = [filters.chosen["repository"]] if "repository" in filters.chosen else [*visit.repositories()]
     gathered = len(visible) == 1 and visit.engine.past.has(visible[0])
     return partial(
@@ -114,6 +118,7 @@ def _list_page(visit: Visit, request: Request) -> Callable[[], Response]:
                 filters.query,
                 now,
                 refused.get((issue.repository, issue.number), ""),
+                not_there=(issue.repository, issue.number, "decide") in jobs,
             )
             for issue, stored in page.items
         ],
@@ -168,6 +173,9 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
         before, after = visit.store.neighbours(issue, chosen, filters.sort)
         verdict = stored.verdict if stored is not None else None
         last = [act for act in acts if act.what in {ASK, *CLOSES}][:1]
+        closes = [act for act in acts if act.what in CLOSES and act.is_pending and act.undone_at is None]
+        jobs = visit.store.jobs_of_people([place])
+        decides = jobs.get((*place, "decide"))
         page = partial(
             show,
             "issue.html",
@@ -184,13 +192,14 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
             reference=visit.spelled(*place),
             issue=issue,
             plan=(plan := view_plan(stored)),
-            closing=any(act.is_pending and act.undone_at is None for act in acts if act.what in CLOSES),
+            closing=closing.waits_for(closing.job_of(closes[0], jobs)) if closes else "",
+            not_there=closing.waits_for(decides) if decides is not None and standing else "",
             assignee=issue.assignee.removeprefix(ADMIN),
             why=why_here(stored, visit.taxonomy, now - issue.created_at, edited=edited_since(issue, standing))
             if issue.status == "open"
             else "",
             refused=[
-                *(f"{closing.describe(act)}: {closing.became_of(act)}" for act in last if act.is_refused),
+                *(f"{closing.describe(act)}: {closing.became_of(act, None)}" for act in last if act.is_refused),
                 *plan.refused,
             ],
             age=age(now - issue.created_at),
@@ -207,7 +216,13 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
             here_only=not visit.reaches(issue.repository),
             past_href=f"{issue_href(*place)}/past?{filters.query}" if past else None,
             acts=[
-                (closing.describe(act), act.who, age(now - act.at), closing.became_of(act), act.undone_at is not None)
+                (
+                    closing.describe(act),
+                    act.who,
+                    age(now - act.at),
+                    closing.became_of(act, closing.job_of(act, jobs)),
+                    act.undone_at is not None,
+                )
                 for act in acts
             ],
             verdict=verdict,

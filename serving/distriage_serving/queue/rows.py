@@ -52,6 +52,7 @@ class Row:
         url: On GitHub; empty if unknown.
         axes: Each by its id.
         refused: GitHub's last refusal, or empty.
+        not_there: GitHub does not show a decision yet.
         why: See `why_here`.
         own: The names of own labels in its verdict.
         thread: How many comments, and when the last; empty without any.
@@ -68,6 +69,7 @@ class Row:
     filed: str
     axes: Mapping[str, AxisSummary]
     refused: str
+    not_there: bool
     assignee: str
     why: str
     own: Sequence[str]
@@ -83,6 +85,8 @@ def make_row(
     query: str,
     now: float,
     refused: str = "",
+    *,
+    not_there: bool = False,
 ) -> Row:
     """One issue of the list.
 
@@ -90,6 +94,7 @@ def make_row(
         reviews: All of the issue, by time, including undone ones.
         reference: Its name as GitHub writes it.
         refused: Why GitHub refused the last act, or empty.
+        not_there: A job brings decisions to GitHub.
     """
     verdict = stored.verdict.axes if stored is not None else {}
     standing = standing_of(reviews)
@@ -107,6 +112,7 @@ def make_row(
         axes={axis: _said(taxonomy.axes[axis], verdict[axis], taxonomy, standing.get(axis)) for axis in shown},
         thread=_thread(issue, now),
         refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
+        not_there=not_there and bool(standing),
         assignee=issue.assignee.removeprefix(ADMIN),
         why=why_here(stored, taxonomy, shown=shown, edited=edited_since(issue, standing)),
         own=[own.label for own in (stored.verdict.own or () if stored is not None else ())],

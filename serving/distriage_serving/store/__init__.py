@@ -31,6 +31,7 @@ from distriage_serving.store.sessions import LoginSession, LoginSessions
 from distriage_serving.store.verdicts import WEEK_S, AxisCount, Backfilled, Verdicts, week_of
 from distriage_serving.store.work.figures import Figures, FigureStore
 from distriage_serving.store.work.jobs import (
+    OF_PEOPLE,
     CheckArgument,
     CommandArgument,
     NewJob,
@@ -40,6 +41,7 @@ from distriage_serving.store.work.jobs import (
     close_job,
     command_job,
     configure_job,
+    decide_job,
     moved_job,
     poll_job,
     reconcile_job,

@@ -59,7 +59,7 @@ def test_an_issue_is_corrected_by_keyboard_written_back_and_undone(site: Queue, 
     page.wait_for_url(f"**{second}")  # on to the next
     expect(page.locator(".toast")).to_contain_text(f"Corrected: Owner/Repo#{number}")
     assert site.standing(number)["symptom"] == label and site.status(number) == "corrected"
-    assert [job.kind for job in site.store.list_work(Job) if job.issue == number] == ["triage"]
+    assert [job.kind for job in site.store.list_work(Job) if job.issue == number] == ["decide"]
     page.keyboard.press("u")
     page.wait_for_url(f"**{first}")
     assert site.status(number) == "open" and site.standing(number) == {}

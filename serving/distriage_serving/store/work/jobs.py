@@ -16,6 +16,7 @@ from distriage_serving.store.work.tables import Delivery, Job
 
 SWEEP: Final = "sweep"
 _COMMAND: Final = "command"
+OF_PEOPLE: Final = ("close", "ask", "decide", _COMMAND)  # what a person did and waits for: ahead of all other work
 Item = TypeVar("Item", Delivery, Job)
 
 
@@ -79,6 +80,11 @@ class NewJob:
 def triage_job(issue: IssueReference, installation_id: int | None) -> NewJob:
     """Look at an issue. All work on one issue waits under one key, so that no two workers touch it at once."""
     return _issue_job("triage", issue, installation_id)
+
+
+def decide_job(issue: IssueReference, installation_id: int | None) -> NewJob:
+    """The same, since a person decided on the issue."""
+    return _issue_job("decide", issue, installation_id)
 
 
 def second_read_job(issue: IssueReference, installation_id: int | None) -> NewJob:
@@ -145,16 +151,18 @@ def moved_job(job: Job, repository: str) -> NewJob:
 
 
 @cache
-def due_items(table: type[Delivery] | type[Job], second_reads: bool | None) -> Select[Any]:
+def due_items(table: type[Delivery] | type[Job], second_reads: bool | None, *, of_people: bool = False) -> Select[Any]:
     """Items due at `now`, or with an expired lease, at most `limit`, the longest due first.
 
     The statement is cached: every worker runs it every second, and building it takes longer than running it.
 
     Args:
         second_reads: Only jobs that ask the second reader, or only others; all if None.
+        of_people: Only jobs of `OF_PEOPLE`.
     """
     is_second_read = Job.kind == "second-read"
     kinds = [] if second_reads is None or table is Delivery else [is_second_read if second_reads else ~is_second_read]
+    kinds = [Job.kind.in_(OF_PEOPLE)] if of_people else kinds
     lanes = [] if table is Delivery else [_first_of_its_lane()]
     due = select(table).where(table.due_at <= bindparam("now"), *kinds, *lanes).order_by(table.due_at, table.id)
     return due.limit(bindparam("limit", type_=Integer)).with_for_update(skip_locked=True)
@@ -162,15 +170,18 @@ def due_items(table: type[Delivery] | type[Job], second_reads: bool | None) -> S
 
 def _first_of_its_lane() -> ColumnElement[bool]:
     """A leased job (whose lease ran out), or a waiting one in a lane where none is leased: the first command, or what
-    is due first of the others.
+    is due first of the others, those of people before the bot's own.
 
     Commands keep their order, also where one waits after a failure. It holds up no other kind: a ring of jobs that wait
     for each other would wait for ever.
     """
     other = aliased(Job)
+    is_theirs, is_ours = other.kind.in_(OF_PEOPLE), ~Job.kind.in_(OF_PEOPLE)
     earlier = case(
         (and_(other.kind == _COMMAND, Job.kind == _COMMAND), other.id < Job.id),
         (or_(other.kind == _COMMAND, Job.kind == _COMMAND), false()),
+        (and_(is_theirs, is_ours), other.due_at <= bindparam("now")),
+        (and_(~is_theirs, ~is_ours), false()),
         else_=tuple_(other.due_at, other.id) < tuple_(Job.due_at, Job.id),
     )
     blocked = exists().where(

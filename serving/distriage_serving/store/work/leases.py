@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final, Literal
 
 from sqlalchemy import case, delete, func, select, update
@@ -10,7 +11,7 @@ from sqlalchemy.orm import Session, defer
 
 from distriage_serving.store.database import Database, insert, plain_insert
 from distriage_serving.store.schema import Issue, WorkState, values_of
-from distriage_serving.store.work.jobs import Item, NewJob, due_items
+from distriage_serving.store.work.jobs import OF_PEOPLE, Item, NewJob, due_items
 from distriage_serving.store.work.pace import COUNTED_S, Write
 from distriage_serving.store.work.reader import ReaderAnswer
 from distriage_serving.store.work.tables import WAITING, WORK_STATES, Delivery, Job
@@ -87,8 +88,8 @@ class WorkStore(Database):
     def lease(
         self, table: type[Item], owner: str, lease_s: float, limit: int = 1, *, second_reads: bool | None = None
     ) -> list[Item]:
-        """Take items that are due or whose lease ran out, the longest due first; no other worker gets them before the
-        lease ends.
+        """Take items that are due or whose lease ran out, jobs of people first, then the longest due; no other worker
+        gets them before the lease ends.
 
         Jobs of one issue are given out one at a time. An item taken `MAX_ATTEMPTS` times without a result is dead
         instead.
@@ -99,8 +100,14 @@ class WorkStore(Database):
         """
         now = self.clock()
         with self._session(writes=True) as session:
-            found = session.scalars(due_items(table, second_reads), {"now": now, "limit": limit}).all()
-            return [item for item in found if self._take(session, item, owner, now + lease_s)]
+            taken: list[Item] = []
+            for of_people in [False] if table is Delivery or second_reads else [True, False]:
+                due = due_items(table, second_reads, of_people=of_people)
+                found = session.scalars(due, {"now": now, "limit": limit - len(taken)}).all()
+                taken += [item for item in found if self._take(session, item, owner, now + lease_s)]
+                if len(found) == limit:
+                    break
+            return taken
 
     def _take(self, session: Session, item: Delivery | Job, owner: str, until: float) -> bool:
         if item.attempts >= MAX_ATTEMPTS:
@@ -113,6 +120,12 @@ class WorkStore(Database):
         except IntegrityError:  # on PostgreSQL, another worker took another job of the lane in the same moment
             return False
         return True
+
+    def jobs_of_people(self, issues: Collection[tuple[str, int]]) -> dict[tuple[str, int, str], Job]:
+        """(repository, number, kind) -> a job that brings people's acts and decisions to GitHub, and is not over."""
+        lanes = [f"{repository}#{number}" for repository, number in issues]
+        wanted = select(Job).where(Job.lane.in_(lanes), Job.kind.in_(OF_PEOPLE), Job.due_at.is_not(None))
+        return {(job.repository, job.issue or 0, job.kind): job for job in self._all(wanted.order_by(Job.id))}
 
     def extend(self, item: Delivery | Job, lease_s: float) -> None:
         """Keep an item for this long from now.

@@ -17,6 +17,7 @@ from distriage_serving.store.database import Database, plain_insert, share
 from distriage_serving.store.schema import Base, Number, SharedValue
 
 LIMITS: Final = ((60.0, 80), (3600.0, 500))  # seconds, writes of one installation in any such span
+BOTS_SHARE: Final = 0.8  # of these: the rest is for what people do
 COUNTED_S: Final = LIMITS[-1][0]
 LOOK_EVERY_S: Final = 1.0
 # Made once: they are asked before each request, or each that writes.
@@ -92,8 +93,11 @@ class SharedLimits:
 class Pace(Database):
     """The store's part for pacing."""
 
-    def take_write(self, installation_id: int) -> float | None:
+    def take_write(self, installation_id: int, share: float = 1.0) -> float | None:
         """Count a write about to be sent to GitHub.
+
+        Args:
+            share: Of the limits, how much may be used up by then.
 
         Returns:
             None if it may be sent. Otherwise it is over the limit and not counted: the time when it no longer is.
@@ -106,7 +110,7 @@ class Pace(Database):
             ends = [
                 at + span_s
                 for span_s, most in LIMITS
-                if (at := session.scalar(_EARLIER, {"by": installation_id, "later": most - 1})) is not None
+                if (at := session.scalar(_EARLIER, {"by": installation_id, "later": int(most * share) - 1})) is not None
                 and at > now - span_s
             ]
             if ends:

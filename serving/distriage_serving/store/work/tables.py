@@ -68,6 +68,7 @@ class Job(WorkColumns, Base):
     __tablename__ = "jobs"
     __table_args__ = (
         Index("jobs_due", "due_at"),
+        Index("jobs_kind_due", "kind", "due_at"),
         Index("jobs_state", "state", "created_at"),
         Index("jobs_lane_due", "lane", "due_at"),
         Index("jobs_key_waiting", "key", unique=True, sqlite_where=WAITING, postgresql_where=WAITING),

@@ -1,4 +1,4 @@
-"""Whether GitHub refused a change that follows from an issue's latest verdict."""
+"""Whether GitHub refused a change that follows from an issue's latest verdict; and an index for jobs of people."""
 
 from __future__ import annotations
 
@@ -15,4 +15,5 @@ def upgrade() -> None:
     few = sa.text("refused")
     op.create_index("issues_refused", "issues", ["repository", "number"], sqlite_where=few, postgresql_where=few)
     has = """SELECT id FROM verdicts WHERE plan LIKE '%"refused": ["%'"""
+    op.create_index("jobs_kind_due", "jobs", ["kind", "due_at"])
     op.execute(f"UPDATE issues SET refused = true WHERE verdict_id IN ({has})")
