@@ -182,7 +182,7 @@ def test_a_prediction_made_meanwhile_is_not_accepted_unseen(site: Queue, admin: 
     assert admin.post("/queue/owner/repo/6", data=data).status_code == 409
     bulk = admin.post("/queue/bulk", data={"csrf": token, "action": "accept", "issue": f"owner/repo#6@{old}"})
     assert (
-        bulk.headers["location"] == "/queue?left=1"
+        bulk.headers["location"] == "/queue?left=1&why=owner%2Frepo%236%3Ameanwhile"
         and "1 issue was left as it was" in admin.get(bulk.headers["location"]).text
     )
     assert site.status(6) == "open"

@@ -232,7 +232,9 @@ def test_a_label_is_set_only_where_its_axis_applies(site: Queue, admin: httpx.Cl
     site.store.add_reviews(person("kind", "question", number=2, at=time.time(), how="command", predicted_label="bug"))
     answer = many(admin, "status=any", all="2", action="label", label="symptom:leak")
     assert site.standing(1) == {"symptom": "leak"} and "symptom" not in site.standing(2)
-    assert answer.headers["location"].endswith("left=1")
+    assert answer.headers["location"].endswith("left=1&why=owner%2Frepo%232%3Ano-axis")
+    page = admin.get(answer.headers["location"]).text
+    assert "1 issue was left" in page and "Owner/Repo#2</a> (the label&#39;s axis does not apply to it)." in page
     for label in ("symptom:none", "nothing", "symptom"):
         assert many(admin, keys=keys[:1], action="label", label=label).status_code == 400
 
@@ -240,9 +242,12 @@ def test_a_label_is_set_only_where_its_axis_applies(site: Queue, admin: httpx.Cl
 def test_nothing_is_closed_where_the_app_is_not_and_that_is_said(site: Queue, admin: httpx.Client) -> None:
     site.store.save_repository("alone/here", display_name="Alone/Here")
     keys = [*add_many(site, 1), f"alone/here#5@{site.add(5, 'exhausted', repository='alone/here')}"]
-    assert many(admin, keys=keys, what="completed").headers["location"] == "/queue?left=1"
+    assert many(admin, keys=keys, what="completed").headers["location"] == "/queue?left=1&why=alone%2Fhere%235%3Ano-app"
     assert [act.number for act in site.store.acts(IssueReference("alone/here", 5))] == []
     assert many(admin, keys=keys, what="duplicate", of="9").status_code == 400  # of two repositories
+    told = admin.get("/queue?left=9&why=alone/here%235:no-app,alone/here%236:<b>,x:closed,,a%23b:c").text
+    assert "Alone/Here#5</a> (the App is not on this repository" in told and " and 8 more." in told
+    assert "<b>" not in told and "#6" not in told
     answer = many(admin, keys=keys[1:], what="assign")
     assert answer.status_code == 303 and not site.store.list_work(Job)[1:]
 

@@ -102,7 +102,9 @@ def test_a_stale_row_of_the_list_is_left_and_the_others_are_decided(
     ann.post("/queue/owner/repo/4", data={**opened(ann, 4), "action": "accept", "axis.symptom": "crash"})
     token = csrf(bob.get("/queue"))
     moved = bob.post("/queue/bulk", data={"csrf": token, "action": "accept", "issue": boxes})
-    assert moved.headers["location"] == "/queue?left=1" and "decided meanwhile" in bob.get("/queue?left=1").text
+    assert moved.headers["location"] == "/queue?left=1&why=owner%2Frepo%234%3Ameanwhile"
+    told = "Owner/Repo#4</a> (it was classified anew or decided meanwhile)"
+    assert told in bob.get(moved.headers["location"]).text
     assert site.standing(4) == {"symptom": "crash"} and site.status(5) == "accepted"
     fresh = {"csrf": token, "action": "dismiss", "issue": keys(bob, 4)}
     moved = bob.post("/queue/bulk", data=fresh)
@@ -149,7 +151,7 @@ def test_a_verdict_that_comes_while_a_form_is_read_is_not_the_one_decided_on(
     monkeypatch.setattr(Decisions, "decide", decide_late)
     refused = bob.post("/queue/owner/repo/7", data={**fields, "axis.symptom": "oom"})
     assert refused.status_code == 409 and "classified anew meanwhile" in refused.text
-    assert bob.post("/queue/bulk", data={**fields, "issue": box}).headers["location"] == "/queue?left=1"
+    assert bob.post("/queue/bulk", data={**fields, "issue": box}).headers["location"].startswith("/queue?left=1&")
     assert site.standing(7) == site.standing(8) == {}
 
 

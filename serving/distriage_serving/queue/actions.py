@@ -16,6 +16,7 @@ from distriage_serving.queue.duplicates import check_other
 from distriage_serving.queue.history import NOBODY, decided_so_far, meanwhile, standing_of
 from distriage_serving.queue.listing import issue_href, list_href, read_number
 from distriage_serving.queue.login.sessions import Fields, read_form
+from distriage_serving.queue.many.left import left_query
 from distriage_serving.queue.many.picked import Picked, pick
 from distriage_serving.queue.notices import NOTHING_UNDONE
 from distriage_serving.queue.pages import PageRoute, StaleError, go_to
@@ -48,16 +49,20 @@ def _act_on_many(request: Request, fields: Fields, picked: Picked) -> Response:
     if "action" in fields:
         left = _decide_many(visit, fields, picked)
     else:
-        left = len(carry_out(visit, read_act(visit, fields), picked.issues))
-    left += picked.count - len(picked.issues)
+        left = carry_out(visit, read_act(visit, fields), picked.issues)
+    rest = left_query(left, picked.count - len(picked.issues))
     query = visit.sent(fields).query
-    if left or picked.last is None:  # the top of the list reports the rest
-        return go_to(list_href(query, {"left": left} if left else {}))
+    if rest or picked.last is None:  # the top of the list reports the rest
+        return go_to(list_href(query, rest))
     return go_to(list_href(query, {"at": picked.last}))
 
 
-def _decide_many(visit: Visit, fields: Fields, picked: Picked) -> int:
-    """Decide on each; return how many were left as they were."""
+def _decide_many(visit: Visit, fields: Fields, picked: Picked) -> dict[IssueReference, str]:
+    """Decide on each.
+
+    Returns:
+        As `carry_out`.
+    """
     action = fields["action"][0]
     if action not in {"accept", "dismiss", "label"}:
         raise ProblemError(400, "bad-request", f"action: {action[:80]!r}; expected accept, dismiss or label")
@@ -68,15 +73,18 @@ def _decide_many(visit: Visit, fields: Fields, picked: Picked) -> int:
         raise ProblemError(400, "bad-request", f"label: {axis[:80]!r}; expected one of those that the page offers")
     reviews = visit.store.reviews_of([(issue.repository, issue.number) for issue in picked.issues])
     decisions = []
+    left = dict.fromkeys(picked.issues, "meanwhile")
     for target, stored in picked.current:
         standing = standing_of(reviews.get((stored.repository, stored.number), ()))
         if action == "label":
             said = labelled(stored, visit.taxonomy, standing, axis, label)
         else:
             said = accepted(stored, visit.taxonomy, standing) if action == "accept" else dismissed(stored, standing)
+        left[stored.reference] = "no-axis" if action == "label" else "unsure"
         if said:
             decisions.append(IssueDecision(stored, target.decided, said))
-    return len(picked.issues) - len(decisions) + len(visit.decisions.decide(decisions))
+            del left[stored.reference]
+    return left | {one.stored.reference: "meanwhile" for one in visit.decisions.decide(decisions)}
 
 
 @router.post("/undo")

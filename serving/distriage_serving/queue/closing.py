@@ -19,6 +19,7 @@ from distriage_serving.queue.duplicates import check_other, read_other
 from distriage_serving.queue.issue_view import question_of
 from distriage_serving.queue.listing import issue_href, list_href, moment
 from distriage_serving.queue.login.sessions import ADMIN, Fields, read_form
+from distriage_serving.queue.many.left import REASONS as REASONS_LEFT
 from distriage_serving.queue.pages import PageRoute, go_to
 from distriage_serving.queue.visit import Visit
 from distriage_serving.store import ASK, ASSIGN, CLOSES, SNOOZE, Act, Job, Store, ask_job, close_job
@@ -40,7 +41,6 @@ NAMES: Final[Mapping[str, str]] = {  # of an act that is undone
     ASK: "asking the author of {these}",
 }
 _NO_APP: Final = "the App is not on the repository"
-_CANNOT: Final = "the App is not on this repository, so nobody could close the issue or ask there"
 MAX_QUESTION_CHARS: Final = 5000
 DAYS: Final[Mapping[str, str]] = {"1": "a day", "7": "a week", "30": "a month"}
 _LOGIN: Final = re.compile(rf"@?((?:{ADMIN}[\w.-]{{1,60}})|[A-Za-z0-9][A-Za-z0-9-]{{0,38}})", re.ASCII)
@@ -60,7 +60,7 @@ def _act_on(request: Request, fields: Fields, reference: IssueReference) -> Resp
     filters = visit.sent(fields)
     _, after = visit.store.neighbours(issue, visit.issue_filter(filters), filters.sort)
     for why in carry_out(visit, read_act(visit, fields), [issue.reference]).values():
-        raise ProblemError(409, "conflict", why)
+        raise ProblemError(409, "conflict", REASONS_LEFT[why])
     query = filters.query
     return go_to(issue_href(*after, query)) if after else go_to(list_href(query))
 
@@ -100,7 +100,7 @@ def carry_out(visit: Visit, act: Mapping[str, Any], issues: Sequence[IssueRefere
     """Do the same on each issue, all at one moment, so that one undo reverses it.
 
     Returns:
-        Issues that were left as they were -> why.
+        Issues that were left as they were -> why, a key of `left.REASONS`.
     """
     left: dict[IssueReference, str] = {}
     in_order = sorted(issues, key=lambda issue: (issue.repository, issue.number))
@@ -125,23 +125,23 @@ def carry_out(visit: Visit, act: Mapping[str, Any], issues: Sequence[IssueRefere
 
 
 def _hindrance(store: Store, act: Act) -> str | None:
-    """Why an act cannot be done, if so."""
+    """Why an act cannot be done, if so: a key of `left.REASONS`."""
     issue = store.get_issue(act.repository, act.number, lock=True)  # two people may close it at the same moment
     if issue is not None and act.what not in {ASK, *CLOSES}:
         return None
     if issue is None or issue.state != "open":
-        return f"the issue is {'gone' if issue is None else issue.state} on GitHub already"
+        return "gone" if issue is None else issue.state
     if act.duplicate_of == act.number:
-        return "an issue is no duplicate of itself"
+        return "itself"
     if act.what == ASK and not act.text:
-        return "the report lacks nothing that could be asked for"
+        return "complete"
     acts = store.acts(act.reference)
     if any(other.what in CLOSES and other.is_pending and other.undone_at is None for other in acts):
-        return "somebody has closed the issue here already; GitHub has not answered yet"
+        return "closing"
     if act.what == ASK and any(other.awaits_answer for other in acts):
-        return "the author was asked already and has not answered yet"
+        return "asked"
     known = store.get_repository(act.repository)
-    return None if known is not None and known.has_app else _CANNOT
+    return None if known is not None and known.has_app else "no-app"
 
 
 def undo_last(visit: Visit, at: float | None) -> list[IssueReference]:

@@ -23,6 +23,7 @@ from distriage_serving.queue.login import routes as login
 from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.queue.login.desk import Desk
 from distriage_serving.queue.login.sessions import ADMIN, Sessions
+from distriage_serving.queue.many.left import read_left
 from distriage_serving.queue.many.picked import MAX_BULK
 from distriage_serving.queue.many.views import part_of_list, tabs
 from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, go_to, lead, show
@@ -76,6 +77,7 @@ def _list_page(visit: Visit, request: Request) -> Callable[[], Response]:
         return partial(lead, request, issue_href(found.repository, found.number, filters.without("search")))
     now = visit.store.clock()
     keys = [(issue.repository, issue.number) for issue, _ in page.items]
+    left, named = read_left(query)
     narrowed = filters.chosen.keys() - {"order", "search"}
     reviews, refused, jobs = (
         visit.store.reviews_of(keys),
@@ -125,7 +127,12 @@ def _list_page(visit: Visit, request: Request) -> Callable[[], Response]:
         place=place,
         more=list_href(filters.query, {"after": page.next}) if page.next else None,
         clusters=f"/queue/{visible[0]}/clusters" if gathered else None,
-        left=int(left) if (left := query.get("left", "")).isascii() and left.isdigit() and len(left) < 5 else 0,
+        left=left,
+        named=[
+            (issue_href(repository, number, filters.query), visit.spelled(repository, number), why)
+            for repository, number, why in named
+            if visit.session.sees(repository)
+        ],
     )
 
 

@@ -177,6 +177,11 @@ class StoredVerdict(Base):
     week_at: Mapped[int] = mapped_column(init=False, default=0)
     carried_out_at: Mapped[float | None] = mapped_column(default=None)
 
+    @property
+    def reference(self) -> IssueReference:
+        """Of which issue."""
+        return IssueReference(self.repository, self.number)
+
 
 class VerdictAxis(Base):
     """One axis, own label or sign of a verdict, for filters and charts; written with it.
