@@ -30,15 +30,12 @@ def symptom(classifier: Classifier, title: str, label: str | None, *, decided: b
     return next(axis for axis in views if axis.id == "symptom")
 
 
-@pytest.mark.parametrize(
-    ("label", "percent", "probability"),
-    [("oom", "96%", 0.96), ("leak", "3%", 0.03), ("crash", "", 0.0), (None, "", 0.0)],
-)
-def test_a_label_that_a_person_chose_has_its_own_probability_or_none(
-    keyword_classifier: Classifier, label: str | None, percent: str, probability: float
+@pytest.mark.parametrize("label", ["oom", "leak", "crash", None])
+def test_a_label_that_a_person_chose_has_no_figure_of_the_models(
+    keyword_classifier: Classifier, label: str | None
 ) -> None:
     shown = symptom(keyword_classifier, "exhausted", label)
-    assert (shown.outcome, shown.percent, shown.probability) == ("decided", percent, probability)
+    assert (shown.outcome, shown.percent, shown.probability) == ("decided", "", 0.0)
     assert shown.model == "Oom"  # what it said stays to be read
     model = symptom(keyword_classifier, "exhausted", None, decided=False)
     assert (model.outcome, model.percent, model.model) == ("apply", "96%", "")
@@ -57,11 +54,19 @@ def test_the_page_marks_a_persons_choice_as_decided_and_never_as_sure(site: Queu
     site.store.add_reviews(Review(axis="symptom", label="crash", **said))
     line = summary(admin.get("/queue/owner/repo/1").text, "Symptom")
     assert 'aria-label="Decided by a person"' in line and "Crash" in line
-    percents = re.findall(r"data-percent>([^<]*)<", line)
-    stored = site.store.latest_verdict("owner/repo", 1)
-    assert stored is not None
-    own = {item.label: f"{item.probability:.0%}" for item in stored.verdict.axes["symptom"].top}
-    assert percents == [own.get("crash", "")]
+    assert re.findall(r"data-percent>([^<]*)<", line) == [""]
+
+
+def test_a_persons_kind_rules_out_what_does_not_apply_to_it(site: Queue, admin: httpx.Client) -> None:
+    site.add(2, "exhausted timeout")
+    said = {"repository": "owner/repo", "number": 2, "who": "mara", "how": "command", "at": site.store.clock()}
+    site.store.add_reviews(Review(axis="kind", label="question", predicted_label="bug", **said))
+    page = admin.get("/queue/owner/repo/2").text
+    for axis in ("Symptom", "Fix"):
+        assert "Does not apply" in summary(page, axis) and "%" not in summary(page, axis)
+    chips = re.findall(r'data-chip="(\w+)"( hidden)?', page)
+    assert chips == [("kind", ""), ("symptom", " hidden"), ("fix", " hidden")]  # that is what Accept stores
+    assert "oom" not in row(admin, 2).lower()
 
 
 def row(client: httpx.Client, number: int, **query: str) -> str:

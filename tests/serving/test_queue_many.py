@@ -141,8 +141,14 @@ def test_an_issue_says_its_place_and_why_it_stands_there(site: Queue, admin: htt
     verdict = make_verdict(axis_verdict("cause").model_copy(update={"probability": 0.2}))
     stored = prediction()
     stored.verdict = verdict
-    assert why_here(stored, TAXONOMY, 400 * 86400) == "runtime hang, distributed, root cause unsure, waits 1 year"
+    assert (
+        why_here(stored, TAXONOMY, waits_s=400 * 86400) == "runtime hang, distributed, root cause unsure, waits 1 year"
+    )
     assert why_here(stored, TAXONOMY, shown=["symptom", "cause"]) == "distributed"
+    assert why_here(stored, TAXONOMY, {"kind": person("kind", "question")}) == "distributed, question"
+    assert why_here(stored, TAXONOMY, {"symptom": person(label="setup-hang"), "cause": person("cause", None)}) == (
+        "setup hang, distributed"
+    )
     assert why_here(None, TAXONOMY) == "not read yet"
 
 

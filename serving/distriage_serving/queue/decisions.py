@@ -11,11 +11,12 @@ from itertools import chain
 from typing import Final, TypeVar
 
 from distriage.answer.feedback import own_axis
+from distriage.answer.verdict import AxisVerdict
 from distriage.base.references import IssueReference
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.logs import log
 from distriage_serving.queue.history import NOBODY, decided_so_far, standing_of
-from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, is_perhaps, shown_choice
+from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, is_perhaps, settled, shown_choice
 from distriage_serving.queue.login.sessions import Session
 from distriage_serving.queue.rows import shown_axes
 from distriage_serving.store import NewJob, Review, Store, StoredVerdict, decide_job, review_of
@@ -95,22 +96,25 @@ def read_choices(
             raise ProblemError(400, "bad-request", f"axis.{axis_id}: {value[:80]!r} is no label of this axis")
         choices[axis_id] = None if value == NONE else value
     own = _own_choices(fields, stored)
-    if changed := _changed(fields, stored, standing):
+    axes = settled(stored.verdict.axes, taxonomy, standing)
+    if changed := _changed(fields, axes, standing):
         for axis_id in choices.keys() - changed - standing.keys() - set(fields.get("touched", ())):
-            if is_perhaps(stored.verdict.axes[axis_id]):
+            if is_perhaps(axes[axis_id]):
                 del choices[axis_id]
     labels = {axis_id: said.label for axis_id, said in stored.verdict.axes.items()} | choices
     return {axis_id: label for axis_id, label in choices.items() if taxonomy.axes[axis_id].unmet(labels) is None} | own
 
 
-def _changed(fields: Mapping[str, Sequence[str]], stored: StoredVerdict, standing: Mapping[str, Review]) -> set[str]:
+def _changed(
+    fields: Mapping[str, Sequence[str]], axes: Mapping[str, AxisVerdict], standing: Mapping[str, Review]
+) -> set[str]:
     """The axes whose choice differs from the page's."""
-    axes = set()
-    for axis, said in stored.verdict.axes.items():
+    changed = set()
+    for axis, said in axes.items():
         shown = shown_choice(said, standing.get(axis))
         if fields.get(f"axis.{axis}", [shown])[0] != shown:
-            axes.add(axis)
-    return axes | {own_axis(label) for label in set(fields.get("own", ())) ^ set(fields.get("own-before", ()))}
+            changed.add(axis)
+    return changed | {own_axis(label) for label in set(fields.get("own", ())) ^ set(fields.get("own-before", ()))}
 
 
 def _own_choices(fields: Mapping[str, Sequence[str]], stored: StoredVerdict) -> dict[str, str | None]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from distriage.answer.feedback import own_axis
 from distriage.answer.verdict import AxisVerdict, Verdict
+from distriage.base.types import Outcome
 from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_serving.planning.types import Change
 from distriage_serving.queue.listing import LIKELY, display_name, first_said, percent
@@ -39,7 +40,7 @@ class AxisView:
         outcome: The model's, or `decided`: a person chose the shown label.
         reviewed: Who decided it, and whether the model was right; or empty.
         shown: The present choice.
-        probability, percent: The model's for that choice; 0 and empty if unknown.
+        probability, percent: The model's for its label; 0 and empty if a person decided.
         model: The model's label, if a person chose; else empty.
         first: The model's first answer, if a second reader disagrees; else empty.
         perhaps: Undecided, and the model is not sure: left open when another axis is corrected.
@@ -65,11 +66,23 @@ class AxisView:
     first: str
 
 
+def settled(
+    axes: Mapping[str, AxisVerdict], taxonomy: Taxonomy, standing: Mapping[str, Review]
+) -> dict[str, AxisVerdict]:
+    """A verdict's axes; one that a person's decision on another axis rules out does not apply."""
+    found = dict(axes)
+    decided = {axis: review.label for axis, review in standing.items()}
+    for axis in found.keys() & taxonomy.axes.keys() - standing.keys():
+        if (unmet := taxonomy.axes[axis].unmet(decided)) is not None:
+            found[axis] = found[axis].model_copy(update={"outcome": Outcome.NOT_APPLICABLE, "reason": unmet})
+    return found
+
+
 def view_axes(verdict: Verdict, taxonomy: Taxonomy, standing: Mapping[str, Review]) -> list[AxisView]:
     """All axes of a verdict that the taxonomy still knows."""
     return [
         _view(taxonomy.axes[axis_id], said, taxonomy, standing.get(axis_id))
-        for axis_id, said in verdict.axes.items()
+        for axis_id, said in settled(verdict.axes, taxonomy, standing).items()
         if axis_id in taxonomy.axes
     ]
 
@@ -98,8 +111,8 @@ def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | No
     if chosen in axis.label_ids and chosen not in numbered:
         numbered = [*numbered[: MAX_LABELS - 1], chosen]
     applies = said.outcome != "not-applicable"
+    is_models = applies and person is None
     probabilities = {item.label: item.probability for item in said.top}
-    probability = said.probability if person is None else probabilities.get(chosen)
     choices = [
         Choice(
             place,
@@ -128,8 +141,8 @@ def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | No
         said=said,
         outcome=said.outcome if person is None else "decided",
         shown=shown.get(chosen) or display_name(taxonomy, axis.id, chosen),
-        probability=probability if applies and probability is not None else 0.0,
-        percent=percent(probability) if applies and probability is not None else "",
+        probability=said.probability if is_models else 0.0,
+        percent=percent(said.probability) if is_models else "",
         model="" if person is None else display_name(taxonomy, axis.id, said.label),
         family_percent=percent(said.family_probability or 0.0),
         choices=choices,

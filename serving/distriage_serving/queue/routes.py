@@ -202,7 +202,9 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
             closing=closing.waits_for(closing.job_of(closes[0], jobs)) if closes else "",
             not_there=closing.waits_for(decides) if decides is not None and standing else "",
             assignee=issue.assignee.removeprefix(ADMIN),
-            why=why_here(stored, visit.taxonomy, now - issue.created_at, edited=edited_since(issue, standing))
+            why=why_here(
+                stored, visit.taxonomy, standing, waits_s=now - issue.created_at, edited=edited_since(issue, standing)
+            )
             if issue.status == "open"
             else "",
             refused=[

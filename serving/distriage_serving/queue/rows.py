@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from distriage.answer.verdict import AxisVerdict
 from distriage.base.references import web_link
 from distriage.base.types import Outcome
 from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_serving.queue.history import decided_so_far, standing_of
-from distriage_serving.queue.issue_view import view_plan
+from distriage_serving.queue.issue_view import settled, view_plan
 from distriage_serving.queue.listing import (
     LIKELY,
     age,
@@ -30,7 +31,7 @@ class AxisSummary:
     """One axis of a row.
 
     Attributes:
-        percent, probability: The model's for this label; empty and 0 if unknown.
+        percent, probability: The model's for its label; empty and 0 if a person decided.
         outcome: The model's, or `decided`: a person chose the label.
         first: The model's first answer, if a second reader disagrees; else empty.
     """
@@ -96,8 +97,8 @@ def make_row(
         refused: Why GitHub refused the last act, or empty.
         not_there: A job brings decisions to GitHub.
     """
-    verdict = stored.verdict.axes if stored is not None else {}
     standing = standing_of(reviews)
+    verdict = settled(stored.verdict.axes, taxonomy, standing) if stored is not None else {}
     shown = [axis.id for axis in shown_axes(verdict, taxonomy, standing)]
     return Row(
         key=f"{issue.repository}#{issue.number}@{stored.id if stored is not None else 0}@{decided_so_far(reviews)}",
@@ -114,7 +115,7 @@ def make_row(
         refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
         not_there=not_there and bool(standing),
         assignee=issue.assignee.removeprefix(ADMIN),
-        why=why_here(stored, taxonomy, shown=shown, edited=edited_since(issue, standing)),
+        why=why_here(stored, taxonomy, standing, shown=shown, edited=edited_since(issue, standing)),
         own=[own.label for own in (stored.verdict.own or () if stored is not None else ())],
     )
 
@@ -139,11 +140,14 @@ def edited_since(issue: Issue, standing: Mapping[str, Review]) -> str:
 def why_here(
     stored: StoredVerdict | None,
     taxonomy: Taxonomy,
+    standing: Mapping[str, Review] = MappingProxyType({}),
+    *,
     waits_s: float | None = None,
     shown: Collection[str] = (),
     edited: str = "",
 ) -> str:
-    """Why an issue stands where it stands in the list: as `store.priority` computes it, in a few words.
+    """Why an issue stands where it stands in the list: as `store.priority` computes it, in a few words, but by the
+    labels that stand.
 
     Args:
         waits_s: Its age, if that is to be said.
@@ -152,7 +156,7 @@ def why_here(
     """
     if stored is None:
         return "not read yet"
-    verdict = stored.verdict.axes
+    verdict = settled(stored.verdict.axes, taxonomy, standing)
     applicable = {
         axis: said
         for axis, said in verdict.items()
@@ -160,10 +164,11 @@ def why_here(
     }
     parts = [f"edited since {edited} decided"] if edited else []
     parts += ["readers differ"] if any(said.readers_differ for said in verdict.values()) else []
-    weighty = [(axis, said.label) for axis, said in applicable.items() if taxonomy.axes[axis].weight(said.label) != 1]
+    labels = {axis: standing[axis].label if axis in standing else said.label for axis, said in applicable.items()}
+    weighty = [(axis, label) for axis, label in labels.items() if label and taxonomy.axes[axis].weight(label) != 1]
     parts += [display_name(taxonomy, axis, label).lower() for axis, label in reversed(weighty) if axis not in shown]
-    if applicable:
-        axis, least = min(applicable.items(), key=lambda item: item[1].probability)
+    if undecided := {axis: said for axis, said in applicable.items() if axis not in standing}:
+        axis, least = min(undecided.items(), key=lambda item: item[1].probability)
         if least.probability < LIKELY and axis not in shown:
             parts.append(f"{taxonomy.axes[axis].name.lower()} unsure")
     if waits_s is not None:
@@ -188,11 +193,5 @@ def _said(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | No
     if person is None:
         name, first = display_name(taxonomy, axis.id, said.label), first_said(taxonomy, axis.id, said)
         return AxisSummary(axis.name, name, percent(said.probability), said.probability, str(said.outcome), first)
-    probability = next((item.probability for item in said.top if item.label == person.label), None)
-    return AxisSummary(
-        axis.name,
-        "None of these" if person.label is None else display_name(taxonomy, axis.id, person.label),
-        "" if probability is None else percent(probability),
-        probability or 0.0,
-        "decided",
-    )
+    name = "None of these" if person.label is None else display_name(taxonomy, axis.id, person.label)
+    return AxisSummary(axis.name, name, "", 0.0, "decided")
