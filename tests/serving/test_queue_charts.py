@@ -26,11 +26,13 @@ def test_an_issue_waits_until_it_is_decided_or_no_longer_open(store: Store) -> N
         store.save_verdict(prediction(number), TAXONOMY)
     ids = store.add_reviews(*(person(number=number, at=NOW - DAY_S) for number in (2, 4)))
     store.add_reviews(person("stage", "inference", number=2, at=NOW), person(number=5, at=NOW - 99 * DAY_S))
+    store.add_reviews(person("stage", None, number=1, how="command", at=NOW - 2 * DAY_S))
     store.undo_reviews(ids[1])
     store.save_issue(issue(6, repository="other/repo", created_at=NOW, updated_at=NOW))
     filed = NOW - 9 * DAY_S
     waiting = Wait(filed, None, None)  # 5: the review is older than the issue, so it is another's of that number
-    expected = [waiting, Wait(filed, NOW - DAY_S, NOW - DAY_S), Wait(filed, None, NOW - 3 * DAY_S), waiting, waiting]
+    begun = Wait(filed, NOW - 2 * DAY_S, None)  # in a comment, on one axis of all
+    expected = [begun, Wait(filed, NOW - DAY_S, NOW - DAY_S), Wait(filed, None, NOW - 3 * DAY_S), waiting, waiting]
 
     def by_time(waits: list[Wait]) -> list[tuple[float, ...]]:
         return sorted((wait.filed_at, wait.decided_at or 0, wait.left_at or 0) for wait in waits)

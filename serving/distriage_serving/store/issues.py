@@ -51,7 +51,7 @@ class Wait:
     Attributes:
         filed_at: When it was filed.
         decided_at: A person's first standing decision; None before it.
-        left_at: When it left the queue: decided, or no longer open on GitHub; None while it waits.
+        left_at: When it left the queue: decided as a whole, or no longer open on GitHub; None while it waits.
     """
 
     filed_at: float
@@ -235,9 +235,9 @@ class Issues(Database):
         found = []
         with self._session(writes=False) as session:
             for filed_at, updated_at, state, status, first_at in session.execute(wanted):
-                decided = first_at if status != "open" else None
-                ends = [at for at in (decided, updated_at if state != "open" else None) if at is not None]
-                found.append(Wait(filed_at, decided, min(ends, default=None)))
+                left = first_at if status != "open" else None  # one axis decided in a comment leaves it in the queue
+                ends = [at for at in (left, updated_at if state != "open" else None) if at is not None]
+                found.append(Wait(filed_at, first_at, min(ends, default=None)))
         return found
 
     def count_issues(self, filtered: IssueFilter | None = None) -> int:
