@@ -46,6 +46,8 @@ ENTER = {"GET /app", "POST /app/installations/{installation_id}/access_tokens"}
 COMMAND = {
     "GET /repos/{owner}/{repo}/collaborators/{username}/permission",
     "POST /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+    "GET /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+    "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions/{reaction_id}",
 }
 COMPARE = {"GET /repos/{owner}/{repo}/compare/{basehead}"}
 CHECK = {"GET /repos/{owner}/{repo}/commits/{ref}/check-runs", "POST /repos/{owner}/{repo}/check-runs"}

@@ -211,6 +211,20 @@ def _react(github: GitHub, request: Request, repository: str, number: str) -> Fa
     return found(github_shapes.reaction(1, github.bot, content), 201)
 
 
+@route("GET /repos/{repository}/issues/comments/{number}/reactions")
+def _reactions(github: GitHub, request: Request, repository: str, number: str) -> Fault:
+    del request, repository
+    given = enumerate(github.reactions.get(int(number), ()), 1)
+    return found([github_shapes.reaction(place, github.bot, content) for place, content in given])
+
+
+@route("DELETE /repos/{repository}/issues/comments/{number}/reactions/{place}")
+def _take_back(github: GitHub, request: Request, repository: str, number: str, place: str) -> Fault:
+    del request, repository
+    del github.reactions[int(number)][int(place) - 1]
+    return faults.status(204)
+
+
 # ---------------------------------------------------------------- an issue
 
 

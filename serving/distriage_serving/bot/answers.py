@@ -25,7 +25,7 @@ from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.configuration.names import resolve
 from distriage_serving.github.executor import raise_if_moved, write_comment
 from distriage_serving.github.labels import read_labels
-from distriage_serving.github.timeline import read_comments
+from distriage_serving.github.timeline import is_ours, read_comments
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import PlannedComment
@@ -36,7 +36,7 @@ NOT_UNDERSTOOD: Final = "confused"
 # GitHub lets people with the role `triage` set labels on issues; the same is enough here.
 MAY_WRITE: Final = frozenset({"write", "admin"})
 MAY_TRIAGE: Final = frozenset({"triage", "write", "maintain", "admin"})
-_WHY_CHARS: Final = 600
+_WHY_CHARS: Final = 1000
 _EXPLAINED: Final = """A command here was not understood:
 
 {faults}
@@ -74,7 +74,7 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
         return Done(f"{asked.who} may not label issues of {job.repository}", nothing_to_do=True)
     current = current_config(client, store, taxonomy, job.repository, job.installation_id)
     silent = current.config.dry_run or current.error is not None
-    names = _names(current.config, taxonomy)
+    names = label_names(current.config, taxonomy)
     said = store.latest_verdict(issue.repository, issue.number)
     own = own_labels_given(store, said)
     reviews: dict[str, Review] = {}  # axis -> by the last line about it
@@ -100,7 +100,7 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
     faults = {line: why for line, why in faults.items() if line not in theirs}
     notes = [current.error, *faults.values(), *idle.values()]
     if not silent:
-        notes.append(_react(client, job.repository, asked.comment, NOT_UNDERSTOOD if faults or idle else UNDERSTOOD))
+        notes.append(_react(client, job.repository, asked, NOT_UNDERSTOOD if faults or idle else UNDERSTOOD))
     if not silent and (faults or idle or asked.edited):
         notes.append(_explain(client, issue, asked.comment, faults, idle))
     understood = len(faults) + len(idle) + len(theirs) < len(asked.lines)
@@ -112,13 +112,15 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
     )
 
 
-def _names(config: RepositoryConfig, taxonomy: Taxonomy) -> dict[str, dict[str, str]]:
-    """Axis -> name that the configuration gives -> label, where the name stands for one label of the axis alone."""
-    found: dict[str, dict[str, str]] = {}
+def label_names(config: RepositoryConfig, taxonomy: Taxonomy) -> dict[str, dict[str, str]]:
+    """Axis -> name -> label: the queue's names, and those that the configuration gives, where such a name stands for
+    one label of the axis alone.
+    """
+    found = {axis.id: {label.name: label.id for label in axis.labels} for axis in taxonomy.axes.values()}
     for axis in resolve(config, taxonomy).labelled():
         given = [(label.name, id_) for id_, label in axis.labels.items() if label.given]
         times = Counter(name.casefold() for name, _ in given)
-        found[axis.id] = {name: id_ for name, id_ in given if times[name.casefold()] == 1}
+        found[axis.id] |= {name: id_ for name, id_ in given if times[name.casefold()] == 1}
     return found
 
 
@@ -177,12 +179,17 @@ def _last_decision(store: Store, issue: IssueReference, asked_at: float, taken_b
     return [review.id for review in standing if (review.who, review.at) == (standing[-1].who, standing[-1].at)]
 
 
-def _react(client: Client, repository: str, comment: int, content: str) -> str | None:
-    """React; if GitHub refuses, because the issue is locked or the comment gone, return why."""
+def _react(client: Client, repository: str, asked: CommandArgument, content: str) -> str | None:
+    """React, in place of what we said before an edit; if GitHub refuses, because the issue is locked or the comment
+    gone, return why.
+    """
+    path = f"/repos/{repository}/issues/comments/{asked.comment}/reactions"
     try:
-        client.write(
-            "POST", f"/repos/{repository}/issues/comments/{comment}/reactions", {"content": content}, repeatable=True
-        )
+        client.write("POST", path, {"content": content}, repeatable=True)
+        for one in client.items(path) if asked.edited else ():
+            is_other = one.get("content") in {UNDERSTOOD, NOT_UNDERSTOOD} - {content}
+            if is_other and is_ours(client, one.get("user") or {}):
+                client.write("DELETE", f"{path}/{one['id']}", None, repeatable=True)
     except RefusedError as error:
         return _refused(error)
     return None
@@ -217,10 +224,8 @@ def _text(
     """The answer with what is said of a comment now, and with what is still open of others; empty if it may stay."""
     found = [(line, _OPEN.fullmatch(line)) for line in before.splitlines()]
     still = [line for line, match in found if match is not None and int(match["comment"]) in others]
-    mine = [
-        f"- {markdown.code(line)}: {markdown.code(why, _WHY_CHARS)} <!-- of {comment} -->"
-        for line, why in faults.items()
-    ]
+    why = {line: markdown.code(said.removeprefix("/triage wrong: "), _WHY_CHARS) for line, said in faults.items()}
+    mine = [f"- {markdown.code(line)}: {said} <!-- of {comment} -->" for line, said in why.items()]
     shown = "\n".join([*still[-_MAX_OPEN:], *mine])
     said = [_EXPLAINED.format(faults=shown)] if shown else []
     said += dict.fromkeys(idle.values())

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from types import MappingProxyType
@@ -32,7 +32,7 @@ MAX_LINE_CHARS: Final = 500
 MAX_COMMANDS: Final = 10  # of one comment
 MAX_COMMENT_CHARS: Final = 1 << 16  # GitHub's limit
 NONE: Final = "none"
-USAGE: Final = "expected `/triage`, `/triage wrong`, `/triage wrong AXIS LABEL` or `/triage undo`"
+USAGE: Final = "expected /triage, /triage wrong, /triage wrong AXIS LABEL or /triage undo"
 _COMMAND: Final = re.compile(r"/triage(?=\s|$)", re.IGNORECASE)
 # Those of Prow, the bot of Kubernetes, which reads the same comments: they are not meant for us.
 _PROW: Final = re.compile(
@@ -115,7 +115,7 @@ def parse_command(
     Raises:
         InputError: an unknown command, axis or label.
     """
-    _, *words = line.lower().rstrip(" .").split()
+    _, *words = _parts(line.lower().rstrip(" .").split())
     match words:
         case []:
             return LookAgain()
@@ -164,9 +164,12 @@ def _corrections(parts: list[str], taxonomy: Taxonomy, names: Names, own: Iterab
     return corrections
 
 
-def _meant(wrong: str, known: Iterable[str]) -> str:
-    """The few nearest labels, and where all stand."""
+def _meant(wrong: str, known: Mapping[str, str | None]) -> str:
+    """The few nearest labels, each by one of its names; all of the axis if none is near."""
     folded = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(wrong, folded, n=3) or [name for name in folded if wrong in name][:3]
-    meant = f"did you mean {' or '.join(repr(folded[name]) for name in near)}? " if near else ""
-    return f"{meant}docs/labels.md of Distriage lists all labels"
+    near: dict[str | None, str] = {}
+    for name in difflib.get_close_matches(wrong, folded, n=6) or [name for name in folded if wrong in name]:
+        near.setdefault(known[folded[name]], repr(folded[name]))
+    if near:
+        return f"did you mean {' or '.join([*near.values()][:3])}?"
+    return f"known: {', '.join(dict.fromkeys(filter(None, known.values())))}"

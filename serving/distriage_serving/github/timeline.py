@@ -79,6 +79,12 @@ def own_login(client: Client) -> str | None:
     return client.login
 
 
+def is_ours(client: Client, account: Mapping[str, Any]) -> bool:
+    """Whether an account, as GitHub describes it, is the token's own; any bot's may be if GitHub does not tell."""
+    login = own_login(client)
+    return login_of(account) == login if login is not None else account.get("type") == "Bot"
+
+
 def _viewer(client: Client) -> str | None:
     """Login of the token's own account by GraphQL, which tells it to Apps too; None without GraphQL."""
     try:
