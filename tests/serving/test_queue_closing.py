@@ -57,6 +57,15 @@ def test_a_duplicate_is_closed_by_a_click_and_opened_again_by_undo(site: Queue, 
     )
 
 
+@pytest.mark.parametrize("of", ["Owner/Repo#12", "https://github.com/owner/repo/issues/12#issuecomment-1"])
+def test_the_other_issue_is_named_as_people_paste_it(site: Queue, admin: httpx.Client, of: str) -> None:
+    site.add(11, "hangs")
+    assert act(admin, 11, what="duplicate", of=of).status_code == 303
+    (marked,) = [one for one in site.store.acts(IssueReference("owner/repo", 11)) if one.undone_at is None]
+    assert marked.duplicate_of == 12
+    admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))})
+
+
 def test_a_snoozed_issue_is_out_of_the_list_and_found_where_one_looks_for_it(site: Queue, admin: httpx.Client) -> None:
     site.add(2, "sleeper hangs")
     act(admin, 2, what="snooze", days="7")

@@ -10,7 +10,7 @@ from distriage.base.errors import GitHubError, NotFoundError
 from distriage.base.references import IssueReference
 from distriage.github.client import Client
 from distriage_serving.github.app_auth import A_PERSON_WAITS
-from distriage_serving.queue.listing import read_number
+from distriage_serving.queue.listing import read_search
 from distriage_serving.queue.login.desk import desk
 from distriage_serving.queue.login.sessions import Fields
 from distriage_serving.queue.visit import Visit
@@ -19,19 +19,24 @@ from distriage_serving.web.problem import ProblemError, unavailable
 RETRY_AFTER_S = 30
 
 
-def read_other(fields: Fields) -> int:
-    """The number in a form.
+def read_other(fields: Fields, repository: str | None = None) -> int:
+    """The number in a form: `12`, `#12`, `owner/repo#12` or an issue's address.
+
+    Args:
+        repository: Where the other issue has to be, unless that is known.
 
     Raises:
-        ProblemError: not a number (400).
+        ProblemError: none, or an issue of another repository (400).
     """
     text = fields.get("of", [""])[0]
-    other = read_number(text.strip())
-    if other is None:
-        raise ProblemError(
-            400, "bad-request", f"Duplicate of {text[:80]!r}: expected the number of the other issue, such as 12"
-        )
-    return other
+    found = read_search(text)
+    if found.number is None:
+        detail = f"Duplicate of {text[:80]!r}: expected the number or the address of the other issue, such as 12"
+        raise ProblemError(400, "bad-request", detail)
+    if repository is not None and found.repository not in {None, repository.lower()}:
+        detail = f"Duplicate of {text[:80]!r}: expected an issue of {repository}, since GitHub links no other"
+        raise ProblemError(400, "bad-request", detail)
+    return found.number
 
 
 def check_other(request: Request, fields: Fields, issues: Sequence[IssueReference]) -> None:
@@ -44,12 +49,12 @@ def check_other(request: Request, fields: Fields, issues: Sequence[IssueReferenc
     if fields.get("what", [""])[0] != "duplicate" or not issues:
         return
     visit = Visit(request, fields)
-    other = read_other(fields)
     if len({issue.repository for issue in issues}) > 1:
         raise ProblemError(
             400, "bad-request", "duplicates: expected issues of one repository; choose it in the filters"
         )
     repository = issues[0].repository
+    other = read_other(fields, repository)
     visit.issue(repository, issues[0].number)
     if issues == [IssueReference(repository, other)]:
         detail = "An issue cannot be its own duplicate; give the number of the other issue."

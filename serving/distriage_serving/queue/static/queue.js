@@ -150,10 +150,7 @@
   }
 
   const opened = () => all(":is(.menu, .fold, .ask)[open]");
-  function closeMenu(menu) {
-    menu.open = false;
-    all("[pattern]", menu).forEach((field) => { field.value = ""; }); // unseen, it would hold back every button
-  }
+  const closeMenu = (menu) => { menu.open = false; };
   const openedMenu = () => opened()[0] ?? document.activeElement.closest("form[data-menu]");
   function openFilters() {
     one(".fold").open = true;
