@@ -152,6 +152,7 @@ def test_a_comment_heard_before_the_closing_hides_it_not(bot: Bot) -> None:
         (1, 9000, None, "1 comment"),
         (1200, 60, None, "1,200 comments, active 1 minute ago"),
         (2, 60, 3600, "2 comments, author waits 1 hour"),
+        (2, 60, 5, "2 comments, author waits less than a minute"),
     ],
 )
 def test_a_row_says_how_the_thread_stands(

@@ -6,6 +6,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import time
+
 import httpx
 import pytest
 
@@ -64,6 +66,18 @@ def test_the_other_issue_is_named_as_people_paste_it(site: Queue, admin: httpx.C
     (marked,) = [one for one in site.store.acts(IssueReference("owner/repo", 11)) if one.undone_at is None]
     assert marked.duplicate_of == 12
     admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))})
+
+
+def test_the_banner_says_what_github_refused_or_did_meanwhile(site: Queue, admin: httpx.Client) -> None:
+    verdict_id = site.add(12, "hangs")
+    act(admin, 12, what="ask", text="Which version?")
+    site.store.refuse_acts(IssueReference("owner/repo", 12), "locked", site.store.clock())
+    admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))})
+    assert "Undone: asking the author of Owner/Repo#12, which GitHub had refused" in admin.get("/queue").text
+    data = {"csrf": csrf(admin.get("/queue")), "action": "dismiss", "verdict": verdict_id}
+    site.store.set_state(IssueReference("owner/repo", 12), "closed", time.time())
+    admin.post("/queue/owner/repo/12", data=data)
+    assert "Dismissed: Owner/Repo#12; it is closed on GitHub" in admin.get("/queue").text
 
 
 def test_a_snoozed_issue_is_out_of_the_list_and_found_where_one_looks_for_it(site: Queue, admin: httpx.Client) -> None:

@@ -91,7 +91,7 @@ def test_a_number_leads_to_its_issue_in_any_state(site: Queue, admin: httpx.Clie
     both = admin.get("/queue?search=26").text
     assert "2 issues" in both and "/queue/owner/other/26?" in both and "/queue/owner/repo/26?" in both
     for nowhere in ("no/such#26", "#" + "9" * 18, "987654"):
-        assert "No issue matches" in admin.get("/queue", params={"search": nowhere}).text
+        assert "No issue of this number is known" in admin.get("/queue", params={"search": nowhere}).text
 
 
 def test_the_order_holds_for_the_list_its_parts_and_the_way_through_it(site: Queue, admin: httpx.Client) -> None:

@@ -169,7 +169,8 @@ def _may_stand(act: Act, job: Job) -> bool:
 def _assign(client: Client, store: Store, act: Act) -> str:
     taken_back = act.undone_at is not None
     there = assign(client, act.reference, act.assignee or "", off=taken_back)
-    why = None if there != taken_back else f"{act.assignee} cannot be assigned there"
+    failed = "is still assigned on GitHub" if taken_back else "cannot be assigned on GitHub, so only here"
+    why = None if there != taken_back else f"{act.assignee} {failed}"
     store.note_act(act, carried_out=there, refused=why)
     return why or ("unassigned" if taken_back else "assigned")
 

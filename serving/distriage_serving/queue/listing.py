@@ -286,6 +286,12 @@ def age(seconds: float) -> str:
     return "just now"
 
 
+def span(seconds: float) -> str:
+    """How long, in the largest unit that fits."""
+    text = age(seconds)
+    return text.removesuffix(" ago") if text.endswith(" ago") else "less than a minute"
+
+
 def filter_axes(taxonomy: Taxonomy) -> list[Axis]:
     """The axes that the list can be filtered by."""
     return [axis for axis in taxonomy.axes.values() if axis.filter and axis.id not in NOT_AXES]

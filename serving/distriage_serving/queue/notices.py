@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 
 from distriage_serving.queue import closing
 from distriage_serving.queue.visit import Visit
-from distriage_serving.store import CLOSES, Act
+from distriage_serving.store import ASK, CLOSES, Act
 
 NOTICE_S: Final = 30  # how long a page shows the last act
 NOTHING_UNDONE: Final = {"undone": "nothing"}  # in the address of the page after an undo that found nothing
@@ -72,7 +72,8 @@ def _decided(visit: Visit) -> Notice | None:
         return Notice(f"Decided {len(issues):,} issues.", rows[0].at)
     issue = visit.store.get_issue(*issues[0])
     status = issue.status.capitalize() if issue is not None else "Decided"
-    return Notice(f"{status}: {visit.spelled(*issues[0])}", rows[0].at)
+    gone = f"; it is {issue.state} on GitHub" if issue is not None and issue.state != "open" else ""
+    return Notice(f"{status}: {visit.spelled(*issues[0])}{gone}", rows[0].at)
 
 
 def _undone(visit: Visit) -> Notice | None:
@@ -82,7 +83,8 @@ def _undone(visit: Visit) -> Notice | None:
     at, undone_at = (max((row.undone_at or 0.0 for row in found), default=0.0) for found in (rows, acts))
     if acts and undone_at > at:
         what = closing.NAMES[acts[0].what].format(act=acts[0], these=_these(visit, acts))
-        return Notice(f"Undone: {what}", undone_at, undoable=False)
+        never = all(act.refused and not act.carried_out and act.what in {ASK, *CLOSES} for act in acts)
+        return Notice(f"Undone: {what}{', which GitHub had refused' if never else ''}", undone_at, undoable=False)
     if not rows:
         return None
     issues = sorted({(row.repository, row.number) for row in rows})

@@ -102,6 +102,7 @@ def _list_page(visit: Visit, request: Request) -> Callable[[], Response]:
         columns=[(axis.id, axis.name) for axis in filter_axes(visit.taxonomy)],
         any_issue=bool(page.items or visit.store.count_issues(IssueFilter(visit.seen, status=None, state=None))),
         here_only=not visit.reaches(filters.chosen.get("repository")),
+        is_number=chosen.number is not None,
         search=filters.chosen.get("search", ""),
         without_search=list_href(filters.without("search")),
         order=ORDERS[filters.sort],

@@ -21,6 +21,7 @@ from distriage_serving.queue.listing import (
     issue_href,
     moment,
     percent,
+    span,
 )
 from distriage_serving.queue.login.sessions import ADMIN
 from distriage_serving.store import NOBODY_WAITS, Issue, Review, StoredVerdict
@@ -127,7 +128,7 @@ def _thread(issue: Issue, now: float) -> str:
     filed, active = age(now - issue.created_at), age(now - issue.updated_at)
     last = "" if active == filed else f", active {active}"
     if issue.created_at < issue.waits_since < NOBODY_WAITS:
-        last = f", author waits {age(now - issue.waits_since).removesuffix(' ago')}"
+        last = f", author waits {span(now - issue.waits_since)}"
     return f"{issue.comments:,} comment{'' if issue.comments == 1 else 's'}{last}" if issue.comments > 0 else ""
 
 
@@ -172,7 +173,7 @@ def why_here(
         if least.probability < LIKELY and axis not in shown:
             parts.append(f"{taxonomy.axes[axis].name.lower()} unsure")
     if waits_s is not None:
-        parts.append(f"waits {age(waits_s).removesuffix(' ago')}")
+        parts.append(f"waits {span(waits_s)}")
     return ", ".join(parts)
 
 

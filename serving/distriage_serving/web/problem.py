@@ -142,7 +142,7 @@ def of_status(status: int, headers: Mapping[str, str] | None) -> ProblemError:
     if code is None:
         return ProblemError(500, "internal-error", "the server failed; its log has more under the request id")
     details = {
-        "not-found": "no such path; /docs lists all",
+        "not-found": "no such path; /docs lists those of the API",
         "method-not-allowed": "this path knows other methods; see the header Allow",
     }
     return ProblemError(status, code, details.get(code, "the request cannot be read"), headers=headers)
