@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-
-import time
 
 import httpx
 import pytest

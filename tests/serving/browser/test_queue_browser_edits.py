@@ -95,6 +95,7 @@ def test_a_correction_after_the_login_ended_leads_back_to_the_issue(site: Queue,
     log_in(page, site.url, TOKEN)
     page.goto(f"{site.url}/queue/owner/repo/15?status=any")
     choose(page, "symptom", "2")
+    chosen = axis_of(page, "symptom").locator("input:checked").get_attribute("value")
     page.context.clear_cookies()
     page.keyboard.press("a")
     expect(page.get_by_role("alert")).to_contain_text("Your login ended; nothing was saved.")
@@ -102,6 +103,18 @@ def test_a_correction_after_the_login_ended_leads_back_to_the_issue(site: Queue,
     page.get_by_role("button", name="Log in", exact=True).click()
     page.wait_for_url("**/queue/owner/repo/15?status=any")
     assert site.status(15) == "open"
+    assert axis_of(page, "symptom").locator("input:checked").get_attribute("value") == chosen
+    expect(page.locator("[data-accept-text]")).to_have_text("Save")
+    page.keyboard.press("q")
+    page.locator("[data-question]").fill("Which version?")
+    page.context.clear_cookies()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_label("Administrator's token").fill(TOKEN)
+    page.get_by_role("button", name="Log in", exact=True).click()
+    expect(page.locator("[data-question]")).to_have_value("Which version?")
+    page.reload()
+    expect(page.locator("[data-question]")).not_to_have_value("Which version?")  # once
 
 
 def test_a_correction_shows_what_it_leaves_open_until_somebody_chooses_it(site: Queue, open_page: OpenPage) -> None:

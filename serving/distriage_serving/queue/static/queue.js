@@ -97,6 +97,31 @@
     setTimeout(() => { leaving = false; }); // who stays goes on
   });
 
+  // What a form held when the login ended is put back after it: the next page of an issue or a list drops it.
+  const DRAFT = "distriage-draft";
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("#verdict, .ask form")) return;
+    sessionStorage.setItem(DRAFT, JSON.stringify([location.pathname, [...new FormData(event.target)]]));
+  });
+  function putBack() {
+    if (!one("#undo")) return; // the login's page, or one that says what is wrong
+    const [path, fields] = JSON.parse(sessionStorage.getItem(DRAFT) ?? "[]");
+    sessionStorage.removeItem(DRAFT);
+    if (path !== location.pathname) return;
+    const draft = new Map(fields);
+    const question = one("[data-question]");
+    if (question && draft.get("what") === "ask") {
+      question.value = draft.get("text");
+      question.closest("details").open = true;
+    }
+    const isSame = (name) => one(`#verdict [name=${name}]`)?.value === draft.get(name);
+    if (!isSame("verdict") || !isSame("decided")) return;
+    for (const field of all("[data-axis] select")) field.value = draft.get(field.name);
+    all("[data-axis] input[type=radio]").filter((radio) => draft.get(radio.name) === radio.value).forEach((radio) => { radio.checked = true; });
+    const owned = fields.filter(([name]) => name === "own").map(([, label]) => label);
+    all("[data-own] input[type=checkbox]").forEach((box) => { box.checked = owned.includes(box.value); });
+  }
+
   function showChoices() {
     if (!verdict) return;
     const changed = isChanged();
@@ -257,5 +282,6 @@
   document.addEventListener("htmx:afterSettle", () => { showSelection(); showLocalTimes(); });
   showLocalTimes();
   showSelection();
+  putBack();
   showChoices();
 })();
