@@ -30,6 +30,7 @@ NOBODY_WAITS: Final = NEVER_S
 SIGN_AXIS: Final = "sign:"  # followed by a sign's name: its row among those of the axes
 _ANSWERED: Final = text("waits_since > created_at")
 _REFUSED: Final = text("refused")
+_REFUSED_HERE: Final = text("refused = 1")  # as queries say it to SQLite, which compares the text
 NEVER_REUSE_IDS: Final = {"sqlite_autoincrement": True}
 
 
@@ -114,7 +115,7 @@ class Issue(Base):
             sqlite_where=_ANSWERED,
             postgresql_where=_ANSWERED,
         ),
-        Index("issues_refused", "repository", "number", sqlite_where=_REFUSED, postgresql_where=_REFUSED),
+        Index("issues_refused", "repository", "number", sqlite_where=_REFUSED_HERE, postgresql_where=_REFUSED),
         Index("issues_of_repository", "repository", "state", "status", "priority", "number", "verdict_id"),
     )
 
