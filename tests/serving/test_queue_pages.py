@@ -280,4 +280,4 @@ def test_after_an_edit_the_page_keeps_who_was_right_and_says_why_the_issue_waits
     assert site.status(33) == "open"
     page = admin.get("/queue/owner/repo/33").text
     assert page.count("right: admin:default") == 2 and "edited since admin:default decided" in page
-    assert "edited since admin:default decided" in admin.get("/queue").text
+    assert "edited since admin:default decided" in admin.get("/queue?search=how+do+I").text
