@@ -104,7 +104,7 @@ def test_a_runner_that_setup_python_does_not_know_uses_the_python_that_it_has(tm
     assert "needs Python 3.11 or newer with venv; setup-python has none" in install(tmp_path, str(tmp_path / "empty"))
 
 
-@pytest.mark.parametrize("strict", [*_TRUE, "TRUE", "Yes", *_FALSE, "False"])
+@pytest.mark.parametrize("strict", [*sorted(_TRUE), "TRUE", "Yes", *sorted(_FALSE), "False"])
 def test_strict_means_the_same_where_nothing_could_be_installed(tmp_path: Path, strict: str) -> None:
     install(tmp_path, str(tmp_path / "empty"), strict=strict, code=int(strict.lower() in _TRUE))
 
