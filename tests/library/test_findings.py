@@ -291,6 +291,9 @@ definition = "It is old."
         ("Two nodes with 8 H100, torch 2.8. It waits at step 9 until the timeout.", "suggest"),
         ("Two nodes with 8 H100, torch 2.8. After three hours rank 3 is gone.", "suggest"),
         ("Two nodes with 8 H100, torch 2.8. It waits in `init_process_group`.", "apply"),
+        ("Two nodes with 8 H100, torch 2.8. After two days of debugging: no rank sees another.", "apply"),
+        ("Two nodes with 8 H100, torch 2.8. The launcher gives up after 2 hours.", "apply"),
+        ("Two nodes with 8 H100, torch 2.8. It waits after step 2 of the tutorial.", "apply"),
     ],
 )
 def test_a_job_that_has_run_for_a_while_is_not_being_set_up(bundle: Bundle, body: str, outcome: str) -> None:

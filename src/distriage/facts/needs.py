@@ -91,9 +91,10 @@ _SEVERAL_NODES = (
 _UNDERWAY = (  # of 584 bugs of training whose words say so, 3 fail while the job is set up
     ("after ", "at step", "at iteration", "at epoch", "at the "),
     regex(
-        r"after (?:about |around |some |roughly |~ ?|a few |several |many |two |three |\d[\d,.]{0,6}k? ?)(?:of )?"
-        r"(?:training )?(?:iterations?|steps?|hours?|h|epochs?|days?)\b"
-        r"|(?:after|at) (?:the )?(?:iteration|step|epoch) ?#?(?:[2-9]|1\d)"
+        r"(?<!up )(?<!out )after (?:about |around |some |roughly |~ ?|a few |several |many |two |three "
+        r"|\d[\d,.]{0,6}k? ?)(?:of )?(?:training )?(?:iterations?|steps?|hours?|h|epochs?|days?)\b"
+        r"(?! of (?!training|running))"
+        r"|(?:after|at) (?:the )?(?:iteration|step|epoch) ?#?(?:[2-9]|1\d)(?! of the)"
     ),
 )
 # In a title: a server's answer is wrong, and perhaps not its tokens.
@@ -195,7 +196,7 @@ def seen_in(
         "config": bool(segments.of(Kind.CONFIGURATION)),
         "toolkit-unknown": facts.cuda is None or facts.driver is None,
         "hangs": hangs,
-        "underway": _stands(_UNDERWAY, own),
+        "underway": _stands(_UNDERWAY, own) and not any_of(("init_process_group", "rendezvous"), own),
         "no-hang": not hangs,
         "renamed": _stands(_RENAMED, shown) and "unknown location" not in shown,
         "one-rank-shown": len(set(_WATCHED.findall(shown))) < 2,  # else the reader can compare

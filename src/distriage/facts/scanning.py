@@ -85,8 +85,12 @@ _ENTRY = regex(
     r">\s?(?:(?:[\w/().-]{1,20} ){0,3}[\w/().-]{1,20}\*{0,2} ?[:：=]\*{0,2} ?\S"
     r"|(?:\S{1,30} ){0,2}\S{0,30}(?<![.?!\s])\s{0,3}\Z)"
 )
-# A line before a quote.
-_SPEAKS = regex(r"(?:\b(?:wrote|writes|said|says|reported|commented|mentioned)\b|#\d)[^\n]{0,60}[:：]\Z", re.I)
+# A line before the words of another person or report.
+_SPEAKS = regex(
+    r"(?:\b(?:somebody|someone|they|s?he|the (?:author|reporter|user|op)|@[\w-]{1,39})\b[^\n:]{0,40}"
+    r"\b(?:wrote|writes|said|says|commented|mentioned)\b|\b(?:from|in|of) (?:issue )?#\d)[^\n]{0,40}[:：]\Z",
+    re.I,
+)
 _MOST_LINE_CHARS = 2000
 # A form's examples, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without an answer
 # behind it, the reporter may have overwritten it.

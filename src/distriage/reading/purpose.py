@@ -74,20 +74,21 @@ _CHORE = regex(
     r"|add (?:docs?|documentation|tests?|ci)|rfc|roadmap)\b(?=:?\s)(?! (?:in|of|on|after|when|with|from|is|to \d)\b)"
 )
 _NEWS = regex(
-    r"(?:工作|月度|每周)总结|周报|月报|weekly (?:report|digest|summary)|monthly (?:report|summary)"
-    r"|announc(?:e\b|ing\b|ement)|\d[\w.-]* (?:is |has been )?released\W*\Z|release notes (?:for|of) v?\d"
-    r"|end[ -]of[ -](?:support|life)\b"
+    r".{0,200}?(?:(?:工作|月度|每周)总结|周报|月报|weekly (?:report|digest|summary)|monthly (?:report|summary))"
+    r"|\W{0,4}(?:announcement|announcing|release notes|end[ -]of[ -](?:support|life))\b"
+    r"|(?:[\w-]{1,30} ){1,3}v?\d{1,3}\.\d[\w.-]{0,20} (?:is |has been )?(?:now )?released\W{0,4}\Z"
 )
-# A title that names an advisory.
-_ADVISORY = regex(r"\W{0,2}(?:security\W{0,2}[\]:]|ghsa-|cve-\d)|.{0,200}\b(?:ghsa-[\da-z]{4}-|cve-\d{4}-)")
-# The reporter has found what it was.
+# A title that is an advisory's.
+_ADVISORY = regex(r"\W{0,2}(?:security\W{0,2}[\]:]|ghsa-)")
+# The reporter has found what it was: in the title, in the text, and denied behind.
+_SOLVED_TITLE = regex(r"\W{0,2}(?:(?:re)?solved|已解决)[\])】:：]|.{1,250}[\[(【](?:(?:re)?solved|已解决)[\])】]\Z")
 _SOLVED = regex(
-    r"[\[(【](?:re)?solved[\])】]|[\[(【]?已解决[\])】]?|(?:update|edit)\W{1,6}(?:this is |it is )?(?:re)?solved\b"
-    r"|closing (?:this|the issue|it)\b(?! (?:connection|file|socket|session))|(?:am|'m|’m) closing\b"
-    r"|sorry for (?:the |all the )?noise"
+    r"\n\W{0,4}(?:update|edit)\W{1,6}(?:this is |it is )?(?:re)?solved\b"
+    r"|(?:\bi am|\bi['’]m|\bi will|\bi['’]ll|\bso|,) clos(?:e|ing) (?:this|it|the issue)(?: issue| now)?(?=[.!;,\n])"
     r"|turn(?:s|ed) out (?:that )?(?:(?:i|we) (?:forgot|had forgotten|mis|did not|didn't)|(?:our|my) own\b)"
-    r"|后来(?:自己)?(?:解决了|发现)[^\n]{0,60}|(?<!怎么)(?<!如何)就好了"
+    r"|后来(?:自己)?解决了|(?:后来发现|原来)是|后来发现[^\n，。]{0,30}(?:错|没[关开装])|(?:关掉|改成\S{1,12}|换成\S{1,12}|设成\S{1,12})(?:之后|以后|后)?就好了"
 )
+_STILL = regex(r"[^\n]{0,80}?(?:\b(?:but|however|yet|still|again)\b|但|又|仍|还是)")
 # A title that asks for a change of the code.
 _WISH = regex(
     r"(?:\s?\[[^\]\n]{0,40}\]){0,3}\s?(?:do not|don[’']t|avoid|allow|let|enable|expose|make|handle|investigate|consider"
@@ -127,8 +128,11 @@ def _mechanisms(own: str) -> int:
 
 def is_solved(segments: Segments) -> bool:
     """Whether the reporter says that the failure is understood and over."""
-    own = folded(_prose(segments))
-    return any(not stands_before(_DOUBT, own, found.start()) for found in _SOLVED.finditer(own))
+    own = f"\n{folded(_prose(segments))}\n"
+    return _SOLVED_TITLE.match(folded(segments.title)) is not None or any(
+        not (stands_before(_DOUBT, own, found.start()) or _STILL.match(own, found.end()))
+        for found in _SOLVED.finditer(own)
+    )
 
 
 def tells_no_failure(segments: Segments) -> bool:
@@ -139,9 +143,8 @@ def tells_no_failure(segments: Segments) -> bool:
         return False
     prose = _prose(segments)
     own, title, words = folded(prose), folded(segments.title), _words()
-    if any_of(words["security"], own) and not segments.of(Kind.TRACEBACK):
-        return True
-    if _NEWS.search(title) and not segments.of(Kind.TRACEBACK):
+    fails = segments.of(Kind.TRACEBACK) or any_of(words["fails"], title)
+    if not fails and (any_of(words["security"], own) or _NEWS.match(title)):
         return True
     if _CHORE.match(title) and not (names_failure(own) or any_of(words["fails"], own) or quotes_exception(own)):
         return True
