@@ -201,7 +201,7 @@ def test_a_refusal_outlives_a_new_name_on_github(
     owning.worker = Worker(owning.store, app, judge, threading.Event(), Timing(debounce_s=30))
     owning.issue("edited")
     assert owning.github.labels(ISSUE) == labels
-    (record,) = review_records(owning.store)
+    (record,), _ = review_records(owning.store)
     assert (record.axis, record.label) == ("own:manual" if renamed else "own:docs", None)
 
 
