@@ -206,6 +206,18 @@ def test_a_link_that_is_no_web_page_is_left_out(copy: Path) -> None:
     assert {item.url for item in nearest(Classifier(copy, threads=1), "ring")} == {""}
 
 
+def test_an_index_that_holds_a_thread_twice_never_shows_the_report_itself(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(RENAMED, "old/name", "own/repo")
+    names = ["own/repo#1", "old/name#1", "own/repo#3", "own/repo#4"]
+    _change(records=np.asarray(json.dumps([[name, "", "", ""] for name in names])))(copy / INDEX)
+    seal(copy, extra=[INDEX])
+    for own in names[:2]:
+        found = nearest(Classifier(copy, threads=1), ISSUES[0].title, ISSUES[0].body, own, 2)
+        assert {item.id for item in found} == {"own/repo#3", "own/repo#4"}
+
+
 # ---------------------------------------------------------------- in a verdict
 
 

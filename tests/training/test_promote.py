@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from sklearn.metrics import f1_score
 
+from distriage.base.references import RENAMED
 from distriage.classifier import Classifier
 from distriage.model.bundle import Bundle, thread_digest
 from distriage.model.shipped import default_model
@@ -171,6 +172,14 @@ def test_validation_reports_that_a_model_was_trained_on_are_left_out(promote: Pr
     everything = make("all", trained_on=[f"a/b#{number}" for number in range(10, 90)])
     done = promote(everything)
     assert done.code == 2 and "every report of split validation was trained on by one of the models" in done.err
+
+
+def test_a_model_from_before_its_repository_moved_still_knows_what_it_was_trained_on(
+    promote: Promote, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = make("old", trained_on=[f"a/b#{number}" for number in range(10, 50)])
+    monkeypatch.setitem(RENAMED, "a/b", "c/b")
+    assert "40 validation reports left out" in promote(old, "--dry-run").out
 
 
 def test_validation_reports_of_other_groups_decide_nothing(promote: Promote, make: Make, config: Path) -> None:

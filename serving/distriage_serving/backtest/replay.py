@@ -8,12 +8,11 @@ from datetime import UTC, datetime
 
 from distriage.answer.policy import decide
 from distriage.base.errors import InputError
-from distriage.base.references import thread_key
 from distriage.base.types import Decision, IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
 from distriage.github.history import History
 from distriage.github.releases import Release
-from distriage.model.bundle import thread_digest
+from distriage.model.bundle import thread_digests
 from distriage.reading.report import ReadReport, read
 from distriage.signs.find import signs_of
 from distriage_serving.backtest.mapping import Meaning, truth_of
@@ -57,7 +56,7 @@ def replay(
     """
     bundle, issues = classifier.bundle, history.issues
     known = bundle.trained_on or frozenset()
-    seen = {issue.number for issue in issues if thread_digest(thread_key(f"{repository}#{issue.number}")) in known}
+    seen = {issue.number for issue in issues if not known.isdisjoint(thread_digests(f"{repository}#{issue.number}"))}
     by_bots = {issue.number for issue in issues if issue.by_bot} - seen
     items: list[Replayed] = []
     unreadable = 0

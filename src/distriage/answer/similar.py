@@ -67,7 +67,9 @@ class Similar:
             (str(i), web_link(str(url)), str(title), str(note))
             for i, url, title, note in json.loads(str(arrays["records"]))
         ]
-        self._places = {thread_key(record[0]): row for row, record in enumerate(self._records)}
+        self._places: dict[str, list[int]] = {}  # an index may hold a thread under two names of its repository
+        for row, (identifier, *_) in enumerate(self._records):
+            self._places.setdefault(thread_key(identifier), []).append(row)
         self._labels = np.asarray(arrays["labels"], np.int64)
         self._idf = np.asarray(arrays["idf"], np.float64)
         self._starts = np.asarray(arrays["starts"], np.int64)
@@ -104,8 +106,8 @@ class Similar:
         scores = (self._shared_words(known.input) + LABEL_WEIGHT * self._label_agreement(prediction)) / (
             1 + LABEL_WEIGHT
         )
-        own = self._places.get(thread_key(known.report.id))
-        order = [int(row) for row in np.argsort(-scores, kind="stable")[: k + 1] if row != own]
+        own = self._places.get(thread_key(known.report.id), [])
+        order = [int(row) for row in np.argsort(-scores, kind="stable")[: k + len(own)] if row not in own]
         return [self._issue(row, float(scores[row])) for row in order[:k]]
 
     def _shared_words(self, report: ModelInput) -> NDArray[np.float64]:

@@ -21,6 +21,12 @@ RENAMED: Final = {
     "pytorch/fairseq": "facebookresearch/fairseq",
     "nvidia/nemo": "nvidia-nemo/speech",
     "uber/horovod": "horovod/horovod",
+    "apache/incubator-mxnet": "apache/mxnet",
+    "dmlc/mxnet": "apache/mxnet",
+    "apache/incubator-tvm": "apache/tvm",
+    "dmlc/tvm": "apache/tvm",
+    "opencv/dldt": "openvinotoolkit/openvino",
+    "rusty1s/pytorch_geometric": "pyg-team/pytorch_geometric",
 }
 _REFERENCE: Final = regex(
     r"^(?:(?:https?://)?(?P<host>[\w.-]+)/)?(?P<repository>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)"

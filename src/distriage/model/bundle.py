@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from distriage.base.errors import BundleError, TaxonomyError
+from distriage.base.references import RENAMED, thread_key
 from distriage.base.validation import Strict, field, read_model
 from distriage.model.shipped import GRAPH, MANIFEST, MAPPED, sha256_of
 from distriage.model.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
@@ -225,3 +226,14 @@ def _check_file(path: Path, name: str, record: FileRecord, sha256: Callable[[], 
 def thread_digest(identifier: str) -> str:
     """16 hexadecimal digits that stand for `owner/repo#12` in `trained-on.txt`, to hide private issues."""
     return hashlib.sha256(identifier.lower().encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def thread_digests(identifier: str) -> frozenset[str]:
+    """`thread_digest` of a thread under the present and each earlier name of its repository.
+
+    A list may be older than the move of a repository.
+    """
+    key = thread_key(identifier)
+    repository, _, number = key.partition("#")
+    earlier = (f"{old}#{number}" for old, new in RENAMED.items() if new == repository)
+    return frozenset(map(thread_digest, (key, *earlier)))

@@ -9,7 +9,7 @@ from rich.console import Console
 from distriage.base.errors import CorpusError
 from distriage.model.bundle import thread_digest
 from distriage.model.taxonomy import default_taxonomy
-from distriage_research.corpus.digests import is_withheld
+from distriage_research.corpus.digests import DIGESTS, is_withheld
 from distriage_research.corpus.view import check_corpus, print_agreement, print_stats
 
 from support.command_line import Command, assert_one_line
@@ -90,6 +90,38 @@ def test_planted_faults_name_file_and_line(tmp_path: Path) -> None:
             f"are shared"
         ),
         "5 valid records, 3 with a text; 6 errors, 1 near-duplicates within a split",
+    ]
+
+
+def test_a_record_with_the_address_of_another_s_thread_is_refused(tmp_path: Path) -> None:
+    rows = [
+        annotation("a/b#1", split="test"),
+        annotation("copy/of-it#7", url="https://github.com/A/b/issues/1#issuecomment-2"),
+        annotation("dmlc/tvm#3", url="https://example.org/discussion"),
+        annotation("x/y#4", url="https://github.com/apache/tvm/issues/3"),
+        annotation("x/y#5", url="https://example.org/discussion"),
+        annotation("generated/b#1", origin="raw", url=""),
+        annotation("generated/b#2", origin="raw", url=""),
+    ]
+    errors, lines = check(write_corpus(tmp_path, rows))
+    file = tmp_path / "annotations.jsonl"
+    assert errors == 3
+    assert lines[:3] == [
+        f"error: {file}:2: copy/of-it#7: its id or url names the thread of line 1",
+        f"error: {file}:4: x/y#4: its id or url names the thread of line 3",
+        f"error: {file}:5: x/y#5: its id or url names the thread of line 3",
+    ]
+
+
+def test_a_text_that_was_annotated_twice_is_found_by_its_digest(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path, [annotation("a/b#1"), annotation("a/b#2"), annotation("a/b#3", split="test")])
+    write_lines(corpus / DIGESTS, [{"id": f"a/b#{number}", "sha256": "f" * 64} for number in (1, 2, 3, 4)])
+    errors, lines = check(corpus)
+    same = f"of a/b#1 (train, line 1) in {DIGESTS}: the same text"
+    assert errors == 1
+    assert lines[:2] == [
+        f"error: {corpus}/annotations.jsonl:3: a/b#3 (test) leaks: it has the digest {same}",
+        f"note: {corpus}/annotations.jsonl:2: a/b#2 (train) has the digest {same}",
     ]
 
 

@@ -21,7 +21,7 @@ from rich.table import Table
 from distriage.base.errors import BundleError, CorpusError
 from distriage.base.references import thread_key
 from distriage.classifier import Classifier
-from distriage.model.bundle import TRAINED_ON, Bundle, thread_digest
+from distriage.model.bundle import TRAINED_ON, Bundle, thread_digests
 from distriage.model.shipped import DEFAULT_FILE, MANIFEST, sha256_of
 from distriage.model.taxonomy import Axis
 from distriage.recipe.text import prepare
@@ -134,8 +134,8 @@ def _evidence(bundles: Sequence[Bundle], config: Config, reviews: Path | None, c
 
 
 def _seen(record: Record, bundles: Sequence[Bundle]) -> bool:
-    digest = thread_digest(thread_key(record.id))
-    return any(digest in (bundle.trained_on or ()) for bundle in bundles)
+    digests = thread_digests(record.id)
+    return any(not digests.isdisjoint(bundle.trained_on or ()) for bundle in bundles)
 
 
 def _predict(model: Classifier, records: Sequence[Record], what: str, console: Console) -> Predicted:

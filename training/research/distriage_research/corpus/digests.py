@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from distriage.base.errors import CorpusError
-from distriage.base.references import RENAMED, thread_key
-from distriage.model.bundle import thread_digest
+from distriage.model.bundle import thread_digests
 from distriage_research.files import write_jsonl
 from distriage_training.corpus.jsonl import read_jsonl
 
@@ -38,8 +37,8 @@ def write_digests(corpus: Path, texts: Mapping[str, tuple[str, str]], wanted: It
     return write_jsonl(corpus / DIGESTS, rows)
 
 
-def compare_digests(corpus: Path, texts: Mapping[str, tuple[str, str]]) -> Compared:
-    """Compare texts with their digests.
+def read_digests(corpus: Path) -> dict[str, str]:
+    """Id -> digest of the text as it was annotated.
 
     Raises:
         CorpusError: the digests are missing or not valid.
@@ -49,6 +48,16 @@ def compare_digests(corpus: Path, texts: Mapping[str, tuple[str, str]]) -> Compa
         if not (isinstance(row.get("id"), str) and isinstance(row.get("sha256"), str)):
             raise CorpusError(f"{corpus / DIGESTS}:{number}: expected id and sha256")
         known[row["id"]] = row["sha256"]
+    return known
+
+
+def compare_digests(corpus: Path, texts: Mapping[str, tuple[str, str]]) -> Compared:
+    """Compare texts with their digests.
+
+    Raises:
+        CorpusError: the digests are missing or not valid.
+    """
+    known = read_digests(corpus)
     judged = {i: text_digest(*text) == known[i] for i, text in texts.items() if i in known}
     different = tuple(sorted(i for i, same in judged.items() if not same))
     return Compared(len(judged) - len(different), different, len(texts) - len(judged))
@@ -72,7 +81,4 @@ def read_withheld(path: Path) -> frozenset[str]:
 
 def is_withheld(identifier: str, withheld: frozenset[str]) -> bool:
     """Whether a thread is on the list, under any name of its repository."""
-    key = thread_key(identifier)
-    repository, _, number = key.partition("#")
-    earlier = (f"{old}#{number}" for old, new in RENAMED.items() if new == repository)
-    return not withheld.isdisjoint(map(thread_digest, (key, *earlier)))
+    return not withheld.isdisjoint(thread_digests(identifier))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from distriage.base.errors import CorpusError
+from distriage.base.errors import CorpusError, InputError
+from distriage.base.references import parse_reference, thread_key
 from distriage.model.taxonomy import Taxonomy
-from distriage_research.corpus.digests import is_withheld
+from distriage_research.corpus.digests import DIGESTS, is_withheld, read_digests
 from distriage_research.corpus.near_duplicates import near_duplicates
 from distriage_training.corpus.agreement import compare
 from distriage_training.corpus.jsonl import read_jsonl
@@ -113,6 +115,7 @@ def check_corpus(
         for number, annotation in numbered
         if withheld and is_withheld(annotation.id, withheld)
     ]
+    problems += _same_threads(path, numbered)
     store = read_texts([texts, *own_texts(corpus)])
     lines, records = [], []
     for number, annotation in numbered:
@@ -146,6 +149,12 @@ def check_corpus(
             f"({one.split}, line {lines[pair.first]}): {pair.similarity:.0%} of the word triples are shared"
         )
         (problems if leak else notes).append(text)
+    for (number, one), (later, other) in _same_digests(corpus, numbered, store):
+        leak = one.split != other.split
+        (problems if leak else notes).append(
+            f"{path}:{later}: {other.id} ({other.split}) {'leaks: it ' if leak else ''}has the digest of {one.id} "
+            f"({one.split}, line {number}) in {DIGESTS}: the same text"
+        )
     for problem in problems:
         console.print(f"error: {problem}", markup=False)
     for note in notes:
@@ -155,3 +164,35 @@ def check_corpus(
         "near-duplicates within a split"
     )
     return len(problems)
+
+
+def _same_threads(path: Path, numbered: Sequence[tuple[int, Annotation]]) -> Iterator[str]:
+    """Records whose `id` or `url` names the thread of an earlier one."""
+    lines: dict[str, int] = {}
+    for number, annotation in numbered:
+        threads = {thread_key(annotation.id), annotation.url and _thread_at(annotation.url)} - {""}
+        yield from (
+            f"{path}:{number}: {annotation.id}: its id or url names the thread of line {lines[thread]}"
+            for thread in sorted(threads & lines.keys())
+        )
+        lines |= dict.fromkeys(threads, number)
+
+
+def _thread_at(url: str) -> str:
+    with suppress(InputError):  # a page of another form
+        return thread_key(str(parse_reference(url)))
+    return url
+
+
+def _same_digests(
+    corpus: Path, numbered: Sequence[tuple[int, Annotation]], store: Mapping[str, object]
+) -> Iterator[tuple[tuple[int, Annotation], tuple[int, Annotation]]]:
+    """Pairs of records that were annotated with the same text, of which one at least is not here to compare."""
+    digests = read_digests(corpus) if (corpus / DIGESTS).is_file() else {}
+    first: dict[str, tuple[int, Annotation]] = {}
+    for number, annotation in numbered:
+        if (digest := digests.get(annotation.id)) is None:
+            continue
+        number_before, before = first.setdefault(digest, (number, annotation))
+        if before is not annotation and not {before.id, annotation.id} <= store.keys():
+            yield (number_before, before), (number, annotation)
