@@ -49,7 +49,7 @@ def test_datasets_loads_every_configuration_by_split() -> None:
     card = yaml.safe_load((CORPUS / "README.md").read_text(encoding="utf-8").split("---\n")[1])
     assert get_dataset_config_names(str(CORPUS)) == [config["config_name"] for config in card["configs"]]
     loaded = {split: load_dataset(str(CORPUS), "annotations", split=split) for split in ("validation", "test")}
-    assert (len(loaded["validation"]), len(loaded["test"])) == (2386, 300)
+    assert (len(loaded["validation"]), len(loaded["test"])) == (2385, 300)
     assert loaded["test"].features["distributed"].dtype == "bool"
     for config in card["configs"][1:]:
         for files in config["data_files"]:
