@@ -104,6 +104,13 @@ def test_a_reading_without_reader_or_id(tmp_path: Path, row: dict[str, object]) 
     assert str(caught.value) == f"{path}:2: a reading needs `reader` and `id`"
 
 
+def test_a_report_that_a_reader_has_twice(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "readings.jsonl", [{"reader": reader, "id": "a"} for reader in ("x", "y", "x")])
+    with pytest.raises(CorpusError) as caught:
+        read_readings(path)
+    assert str(caught.value) == f"{path}:3: a is read twice by 'x'; expected one reading"
+
+
 def test_the_readers_of_the_test_split_agree_beyond_chance() -> None:
     readings = read_readings(CORPUS / "readings.jsonl")
     found = compare(readings["first"], readings["second"], TAXONOMY)

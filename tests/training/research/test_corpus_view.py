@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -254,6 +255,49 @@ def test_agreement_of_readers_that_do_not_exist_or_never_meet(tmp_path: Path, re
     assert_one_line(
         research("corpus", "agreement", "--corpus", corpus, "--first", "third"), "third and second share no report"
     )
+
+
+def test_wrong_readings_are_refused(tmp_path: Path, research: Command) -> None:
+    corpus = readings(write_corpus(tmp_path, [annotation(f"r{i}", url="") for i in range(50)]))
+    own = [{"reader": "own", "id": identifier, "kind": kind} for identifier, kind in (("r1", "bug"), ("r2", "[b]ug"))]
+    with (corpus / "readings.jsonl").open("a", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in own)
+    wrong = f"{corpus}/readings.jsonl: r2, read by 'own': kind: unknown label '[b]ug'"
+    assert_one_line(research("corpus", "agreement", "--corpus", corpus, "--second", "own"), wrong)
+    errors, lines = check(corpus)
+    assert errors == 2
+    assert lines[:2] == [
+        f"error: {corpus}/readings.jsonl: other, read by 'third': not in annotations.jsonl",
+        f"error: {wrong}",
+    ]
+    write_lines(corpus / "readings.jsonl", [own[0], own[0]])
+    assert check(corpus)[1][0].startswith(f"error: {corpus}/readings.jsonl:2: r1 is read twice by 'own'")
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        (None, "first: not recorded; second: not recorded"),
+        ('[default]\nkind = "language model"\n[readings.first]\n', "first: language model; second: not recorded"),
+        ('[readings.first]\nkind = "person"\n[readings.second]\n', "first: person; second: not recorded"),
+        ('[default]\nkind = "language model"\n[readings.first]\n[readings.second]\n', "such readers agree more"),
+    ],
+)
+def test_agreement_says_of_readers_what_is_recorded(
+    tmp_path: Path, research: Command, known: str | None, said: str
+) -> None:
+    corpus = readings(tmp_path)
+    if known is not None:
+        (corpus / "readers.toml").write_text(known, encoding="utf-8")
+    done = research("corpus", "agreement", "--corpus", corpus)
+    assert said in done.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("damage", ["[readings", "readings = 3", "[default]\nkind = 1"])
+def test_a_list_of_readers_that_cannot_be_read(tmp_path: Path, research: Command, damage: str) -> None:
+    corpus = readings(tmp_path)
+    (corpus / "readers.toml").write_text(damage, encoding="utf-8")
+    assert f"{corpus}/readers.toml: " in research("corpus", "agreement", "--corpus", corpus).err
 
 
 def test_agreement_on_the_repository_s_own_corpus(research: Command) -> None:

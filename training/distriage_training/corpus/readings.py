@@ -22,13 +22,16 @@ def read_readings(path: Path) -> Readings:
     """Read readings.jsonl: reader -> report id -> record.
 
     Raises:
-        CorpusError: a line lacks `reader` or `id`.
+        CorpusError: a line lacks `reader` or `id`, or a reader has a report twice.
     """
     readings: dict[str, dict[str, Mapping[str, object]]] = {}
     for number, row in read_jsonl(path):
         if not isinstance(row.get("reader"), str) or not isinstance(row.get("id"), str):
             raise CorpusError(f"{path}:{number}: a reading needs `reader` and `id`")
-        readings.setdefault(row["reader"], {})[row["id"]] = row
+        read = readings.setdefault(row["reader"], {})
+        if row["id"] in read:
+            raise CorpusError(f"{path}:{number}: {row['id']} is read twice by {row['reader']!r}; expected one reading")
+        read[row["id"]] = row
     return readings
 
 
@@ -59,15 +62,23 @@ def _reading(row: Mapping[str, object], reader: str, taxonomy: Taxonomy, place: 
     if wrong := [axis for axis, share in odds.items() if not isinstance(share, int) or not 0 < share <= 100]:
         raise CorpusError(f"{place}: odds: {wrong[0]}: {odds[wrong[0]]!r}; expected a whole number of percent")
     return Reading(
-        labels=_labels(row, taxonomy, place),
+        labels=labels_of_reading(row, taxonomy, place),
         source=reader,
         sure=row.get("confidence") != "low",
         odds={axis: share / 100 for axis, share in odds.items()},
-        alternatives=_labels(alternative, taxonomy, place),
+        alternatives=labels_of_reading(alternative, taxonomy, place),
     )
 
 
-def _labels(row: Mapping[str, object], taxonomy: Taxonomy, place: str) -> dict[str, str]:
+def labels_of_reading(row: Mapping[str, object], taxonomy: Taxonomy, place: str) -> dict[str, str]:
+    """Axis -> label of a reading.
+
+    Args:
+        place: Of the row, for an error.
+
+    Raises:
+        CorpusError: a label outside the taxonomy.
+    """
     labels = {axis: str(row[axis]).lower() for axis in taxonomy.axes if row.get(axis) is not None}
     for axis, label in labels.items():
         if label not in taxonomy.axes[axis].label_ids:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from pydantic import BaseModel, ValidationError
 from rich.console import Console
 from rich.table import Table
 
 from distriage.base.errors import CorpusError, InputError
 from distriage.base.references import parse_reference, thread_key
+from distriage.base.validation import first_fault
 from distriage.model.taxonomy import Taxonomy
 from distriage_research.corpus.digests import DIGESTS, is_withheld, read_digests
 from distriage_research.corpus.near_duplicates import near_duplicates
 from distriage_training.corpus.agreement import compare
-from distriage_training.corpus.jsonl import read_jsonl
-from distriage_training.corpus.readings import read_readings
+from distriage_training.corpus.readings import labels_of_reading, read_readings
 from distriage_training.corpus.records import OWN_TEXTS, Annotation, Record, read_annotations, valid_annotations
 from distriage_training.corpus.texts import own_texts, read_texts
 
@@ -72,16 +74,22 @@ def print_agreement(console: Console, corpus: Path, first: str, second: str, tax
         first, second: Readers of `readings.jsonl`, or `ANNOTATIONS`: the corpus' own labels.
 
     Raises:
-        CorpusError: unknown reader, or two readers without a common report.
+        CorpusError: unknown reader, two readers without a common report, or a label outside the taxonomy.
     """
     path = corpus / "readings.jsonl"
     readings = dict(read_readings(path))
     if ANNOTATIONS in (first, second):
-        readings[ANNOTATIONS] = {str(row.get("id")): row for _, row in read_jsonl(corpus / "annotations.jsonl")}
+        readings[ANNOTATIONS] = {
+            a.id: a.model_dump() for a in valid_annotations(corpus / "annotations.jsonl", taxonomy)
+        }
     for name in (first, second):
         if name not in readings:
             raise CorpusError(f"{path}: no reader {name!r}; readers: {', '.join(sorted(readings))}")
-    result = compare(readings[first], readings[second], taxonomy)
+    labels = [
+        {i: labels_of_reading(row, taxonomy, f"{path}: {i}, read by {name!r}") for i, row in readings[name].items()}
+        for name in (first, second)
+    ]
+    result = compare(*labels, taxonomy)
     if not result:
         raise CorpusError(f"{path}: {first} and {second} share no report")
     table = _table(f"{first} against {second}", "axis", "n", "kappa", "accuracy", "macro-F1")
@@ -93,7 +101,32 @@ def print_agreement(console: Console, corpus: Path, first: str, second: str, tax
         for one, other, times in found.differences[:5]:
             differences.add_row(axis, one, other, str(times))
     console.print(differences)
-    console.print("The readers are language models; such readers agree more than people do.", style="dim")
+    console.print(_who_read(corpus, (first, second)), style="dim", markup=False)
+
+
+class _Reader(BaseModel):
+    kind: str | None = None
+
+
+class _Readers(BaseModel):
+    default: _Reader = _Reader()
+    readings: dict[str, _Reader] = {}
+
+
+def _who_read(corpus: Path, readers: Iterable[str]) -> str:
+    """What `readers.toml` says of them; of readers that it does not name, nothing is known."""
+    path = corpus / "readers.toml"
+    try:
+        known = _Readers.model_validate(tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {})
+    except ValidationError as error:
+        raise CorpusError(f"{path}: {first_fault(error, _Readers)}") from None
+    except (OSError, ValueError) as error:
+        raise CorpusError(f"{path}: cannot be read: {error}") from None
+    named = {ANNOTATIONS: known.default, **known.readings}
+    kinds = {one: (named[one].kind or known.default.kind) if one in named else None for one in readers}
+    if set(kinds.values()) == {"language model"}:
+        return "The readers are language models; such readers agree more than people do."
+    return "Who read, by readers.toml: " + "; ".join(f"{one}: {kind or 'not recorded'}" for one, kind in kinds.items())
 
 
 def check_corpus(
@@ -116,6 +149,7 @@ def check_corpus(
         if withheld and is_withheld(annotation.id, withheld)
     ]
     problems += _same_threads(path, numbered)
+    problems += _wrong_readings(corpus, {annotation.id for _, annotation in numbered}, taxonomy)
     store = read_texts([texts, *own_texts(corpus)])
     lines, records = [], []
     for number, annotation in numbered:
@@ -149,11 +183,11 @@ def check_corpus(
             f"({one.split}, line {lines[pair.first]}): {pair.similarity:.0%} of the word triples are shared"
         )
         (problems if leak else notes).append(text)
-    for (number, one), (later, other) in _same_digests(corpus, numbered, store):
-        leak = one.split != other.split
+    for (number, before), (later, annotation) in _same_digests(corpus, numbered, store):
+        leak = before.split != annotation.split
         (problems if leak else notes).append(
-            f"{path}:{later}: {other.id} ({other.split}) {'leaks: it ' if leak else ''}has the digest of {one.id} "
-            f"({one.split}, line {number}) in {DIGESTS}: the same text"
+            f"{path}:{later}: {annotation.id} ({annotation.split}) {'leaks: it ' if leak else ''}has the digest of "
+            f"{before.id} ({before.split}, line {number}) in {DIGESTS}: the same text"
         )
     for problem in problems:
         console.print(f"error: {problem}", markup=False)
@@ -164,6 +198,26 @@ def check_corpus(
         "near-duplicates within a split"
     )
     return len(problems)
+
+
+def _wrong_readings(corpus: Path, annotated: Collection[str], taxonomy: Taxonomy) -> Iterator[str]:
+    path = corpus / "readings.jsonl"
+    if not path.is_file():
+        return
+    try:
+        readings = read_readings(path)
+    except CorpusError as error:
+        yield str(error)
+        return
+    for reader, rows in readings.items():
+        for identifier, row in rows.items():
+            place = f"{path}: {identifier}, read by {reader!r}"
+            if identifier not in annotated:
+                yield f"{place}: not in annotations.jsonl"
+            try:
+                labels_of_reading(row, taxonomy, place)
+            except CorpusError as error:
+                yield str(error)
 
 
 def _same_threads(path: Path, numbered: Sequence[tuple[int, Annotation]]) -> Iterator[str]:
