@@ -20,7 +20,7 @@ from distriage_training.corpus.load import load_records
 
 from support.checkout import REPOSITORY
 from support.command_line import Command
-from support.toys import CORPUS, annotation, write_corpus
+from support.toys import CORPUS, annotation, write_corpus, write_lines
 
 READERS = tomllib.loads((CORPUS / "readers.toml").read_text(encoding="utf-8"))
 TAXONOMY = default_taxonomy()
@@ -67,6 +67,7 @@ def test_the_command_draws_and_scores(research: Command, corpus: Path, tmp_path:
     options = ("--corpus", str(corpus), "--texts", str(tmp_path / "none"))
     done = research("corpus", "sheet", str(folder), *options)
     assert done.code == 0 and done.out.startswith("10 reports in ")  # the test split has no more
+    assert done.err == ""
     # 10 reports: observed agreement 8/10; by chance .5 * .5 + .5 * .5 = .5; kappa (.8 - .5) / (1 - .5) = .6
     hangs, crashes = "runtime-hang", "native-crash"
     fill(folder / "reader-1.csv", {name: hangs if place < 5 else crashes for place, name in enumerate(IDS)})
@@ -86,6 +87,9 @@ def test_the_command_draws_and_scores(research: Command, corpus: Path, tmp_path:
     [
         (("runtime-hang", "hang"), r"row 2: symptom: 'hang'; expected one of .*runtime-hang"),
         (("a/b#", "c/d#"), r"row 2: id: unknown report 'c/d#\d+'"),
+        (("a/b#10", "a/b#2"), r"row \d+: id: a/b#2 is there already"),
+        (("symptom", "Symptoms"), "row 1: symptom: expected one column"),
+        (("title", "symptom"), "row 1: title: expected one column"),
         (("runtime-hang", ""), r"^(?!.*row)"),
     ],
 )
@@ -98,6 +102,31 @@ def test_a_slip_is_named_with_its_row(corpus: Path, tmp_path: Path, change: tupl
     file.write_text(file.read_text(encoding="utf-8-sig").replace(*change).replace("Bug ", "bug" if change[1] else ""))
     with pytest.raises(CorpusError, match=rf"reader-1\.csv: (no label is filled in|{said})"):
         score_sheets(tmp_path, records, TAXONOMY)
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_a_sheet_as_another_spreadsheet_saves_it(corpus: Path, tmp_path: Path, delimiter: str) -> None:
+    records, _ = load_records(corpus, tmp_path / "none", TAXONOMY)
+    write_sheets(tmp_path, records, 10, 1, TAXONOMY)
+    for number in (1, 2):
+        fill(tmp_path / f"reader-{number}.csv", dict.fromkeys(IDS, "runtime-hang"))
+    file = tmp_path / "reader-1.csv"
+    rows = rows_of(file)
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]), delimiter=delimiter)
+        writer.writeheader()
+        writer.writerows(rows)
+    assert ("symptom", "reader-1", "reader-2", "10", "1.000", "1.000") in score_sheets(tmp_path, records, TAXONOMY)
+
+
+def test_reports_that_cannot_be_drawn_are_counted(research: Command, corpus: Path, tmp_path: Path) -> None:
+    (corpus / "restated.jsonl").write_text("", encoding="utf-8")
+    rows = [annotation(identifier, split="test") for identifier in IDS]
+    write_corpus(corpus, rows)
+    store = write_lines(tmp_path / "texts.jsonl", [{"id": i, "title": "t", "body": "b"} for i in IDS[:4]])
+    done = research("corpus", "sheet", tmp_path / "sheets", "--corpus", corpus, "--texts", store)
+    assert done.out.startswith("4 reports in ")
+    assert "6 of 10 test reports have no text here: none of them was drawn; " in done.err
 
 
 def test_without_a_text_it_says_how_to_get_them(corpus: Path, tmp_path: Path) -> None:

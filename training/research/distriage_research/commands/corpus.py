@@ -219,9 +219,16 @@ def sheet(
         from distriage_training.corpus.load import load_records
 
         taxonomy = default_taxonomy()
-        records, _ = load_records(corpus, texts, taxonomy)
+        records, without = load_records(corpus, texts, taxonomy)
         if not score:
             drawn = write_sheets(folder, records, reports, seed, taxonomy)
+            if missing := sum(annotation.split == "test" for annotation in without):
+                total = missing + sum(record.split == "test" for record in records)
+                typer.echo(
+                    f"note: {missing} of {total} test reports have no text here: none of them was drawn; `python "
+                    "training/research corpus hydrate --split test` fetches them",
+                    err=True,
+                )
             typer.echo(f"{drawn} reports in {folder}/reader-1.csv and reader-2.csv; the guide: {corpus}/ANNOTATION.md")
             return
         for axis, first, second, number, equal, kappa in score_sheets(folder, records, taxonomy):

@@ -46,7 +46,7 @@ def write_sheets(folder: Path, records: Sequence[Record], number: int, seed: int
             rows = random.Random(seed + place).sample(drawn, len(drawn))
             _write(
                 file,
-                (*_BEFORE, *taxonomy.axes, "note"),
+                _head(taxonomy),
                 [
                     (row.id, row.url, _cell(row.title), _cell(row.body), *[""] * (len(taxonomy.axes) + 1))
                     for row in rows
@@ -82,10 +82,20 @@ def _read(file: Path, known: Mapping[str, object], taxonomy: Taxonomy) -> dict[s
     found: dict[str, dict[str, object]] = {}
     try:
         with open_text(file, newline="") as lines:
-            for number, row in enumerate(csv.DictReader(lines), 2):
+            delimiter = csv.Sniffer().sniff(lines.readline(), ",;\t").delimiter  # as the reader's spreadsheet saves it
+            lines.seek(0)
+            table = csv.DictReader(lines, delimiter=delimiter)
+            head = list(table.fieldnames or ())
+            if wrong := [column for column in _head(taxonomy) if head.count(column) != 1]:
+                raise CorpusError(f"{file}: row 1: {wrong[0]}: expected one column of this name, as `sheet` wrote it")
+            seen: set[str] = set()
+            for number, row in enumerate(table, 2):
                 identifier = (row.get("id") or "").strip()
                 if identifier not in known:
                     raise CorpusError(f"{file}: row {number}: id: unknown report {identifier[:80]!r}")
+                if identifier in seen:
+                    raise CorpusError(f"{file}: row {number}: id: {identifier} is there already; expected one row")
+                seen.add(identifier)
                 said: dict[str, object] = {}
                 for axis in taxonomy.axes.values():
                     value = (row.get(axis.id) or "").strip().lower()
@@ -103,6 +113,10 @@ def _read(file: Path, known: Mapping[str, object], taxonomy: Taxonomy) -> dict[s
     if not found:
         raise CorpusError(f"{file}: no label is filled in")
     return found
+
+
+def _head(taxonomy: Taxonomy) -> tuple[str, ...]:
+    return (*_BEFORE, *taxonomy.axes, "note")
 
 
 def _write(file: Path, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -89,7 +89,7 @@ def print_agreement(console: Console, corpus: Path, first: str, second: str, tax
         {i: labels_of_reading(row, taxonomy, f"{path}: {i}, read by {name!r}") for i, row in readings[name].items()}
         for name in (first, second)
     ]
-    result = compare(*labels, taxonomy)
+    result = compare(labels[0], labels[1], taxonomy)
     if not result:
         raise CorpusError(f"{path}: {first} and {second} share no report")
     table = _table(f"{first} against {second}", "axis", "n", "kappa", "accuracy", "macro-F1")
