@@ -102,6 +102,19 @@ def test_a_split_alone(tmp_path: Path, four: GitHub, research: Command) -> None:
     assert asked(four) == [IDS[2]]
 
 
+def test_a_server_that_knows_no_issue_makes_none_gone(tmp_path: Path, github: GitHub, research: Command) -> None:
+    many = [f"a{repository}/b#{number}" for repository in range(12) for number in (1, 2)]
+    corpus, store = write_corpus(tmp_path / "corpus", map(annotation, many)), tmp_path / "t.jsonl"
+    call = ("corpus", "hydrate", "--corpus", corpus, "--texts", store)
+    assert_one_line(research(*call), "the server knows none of the first 10 repositories")
+    assert len(github.requests) == 19 and not store.with_name("gone.jsonl").exists()
+    github.add(many[18], "title", "body")  # the tenth repository is there
+    done = research(*call)
+    assert done.code == 0 and done.out.startswith("fetched 1; 23 deleted, private or moved away; 0 left\n")
+    assert done.out.endswith(f"delete {store.with_name('gone.jsonl')}\n")
+    assert [row["id"] for _, row in read_jsonl(store.with_name("gone.jsonl"))] == [*many[:18], *many[19:]]
+
+
 def test_goes_on_after_an_interruption_in_the_middle(place: Place, four: GitHub) -> None:
     four.moved["a/b#3"] = "a/b#3"  # a redirect to itself fails for a moment
 
@@ -234,9 +247,10 @@ def test_the_command(place: Place, four: GitHub, research: Command) -> None:
     four.gone.add("a/b#3")
     places = ("--corpus", place.corpus, "--texts", place.store)
     done = research("corpus", "hydrate", *places, "--limit", 3)
-    assert (done.code, done.out) == (0, "fetched 2; 1 deleted, private or moved away; 1 left\ngone: a/b#3\n")
+    gone = f"gone: a/b#3\nto ask for these again, delete {place.store.with_name('gone.jsonl')}\n"
+    assert (done.code, done.out) == (0, f"fetched 2; 1 deleted, private or moved away; 1 left\n{gone}")
     done = research("corpus", "hydrate", *places)
-    assert (done.code, done.out) == (0, "fetched 1; 1 deleted, private or moved away; 0 left\ngone: a/b#3\n")
+    assert (done.code, done.out) == (0, f"fetched 1; 1 deleted, private or moved away; 0 left\n{gone}")
 
 
 def test_the_command_ends_in_one_line_where_the_corpus_is_missing(tmp_path: Path, research: Command) -> None:

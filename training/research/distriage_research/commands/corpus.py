@@ -127,6 +127,7 @@ def hydrate(
     """
     with training(), writing(texts.parent):
         from distriage.model.taxonomy import default_taxonomy
+        from distriage_research.corpus.hydrate import GONE
         from distriage_research.corpus.hydrate import hydrate as fetch
 
         console = Console(stderr=True, highlight=False)
@@ -134,6 +135,8 @@ def hydrate(
     typer.echo(f"fetched {report.fetched:,}; {len(report.gone):,} deleted, private or moved away; {report.left:,} left")
     for identifier in report.gone:
         typer.echo(f"gone: {identifier}")
+    if report.gone:
+        typer.echo(f"to ask for these again, delete {texts.with_name(GONE)}")
 
 
 @corpus_app.command()
