@@ -190,3 +190,12 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
 
 def test_nothing_counted_gives_nothing() -> None:
     assert corrected_shares(np.eye(2, dtype=int), {}, "ab") == []
+
+
+def test_a_share_that_the_errors_explain_away_is_at_the_boundary() -> None:
+    confusion = np.array([[60, 40], [0, 100]])  # 40 of 100 a are taken for b
+    found = {row.name: row for row in corrected_shares(confusion, {"a": 60, "b": 20}, "ab")}
+    assert found["b"].counted == 0.25 and found["b"].value == pytest.approx(0)
+    assert found["a"].at_boundary and found["b"].at_boundary
+    mixed = corrected_shares(confusion, {"a": 30, "b": 70}, "ab")
+    assert not any(row.at_boundary for row in mixed)

@@ -306,6 +306,9 @@ def test_reports_are_classified_and_corrected(keyword_bundle: Path, command: Com
     }
     assert corrected["oom"] == pytest.approx(0.75 / 0.9, abs=1e-3)  # 72 of 80 are heard
     assert corrected["hang"] == pytest.approx(1 - 0.75 / 0.9, abs=1e-3)
+    said = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert said.count("The correction rests on 121 raw validation reports.") == 2  # symptom and fix
+    assert fields(tmp_path / "out" / "index.html")["validation"] == {"raw": 121}
     plain = command(*arguments)
     assert plain.code == 0
     assert not (tmp_path / "out2").exists()

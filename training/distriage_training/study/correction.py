@@ -19,6 +19,8 @@ from scipy.optimize import nnls
 Floats = NDArray[np.float64]
 Confusions = Mapping[str, NDArray[np.integer]]  # axis -> validation reports by true and predicted label
 _SEED = 7
+# Where the estimate lies at its bound, a bootstrap's interval may have no width (D. Andrews, 2000).
+BOUNDARY = "A share of 0 or 1 lies at the boundary, where such an interval is not reliable."
 _SUM_WEIGHT = 100.0  # of the condition that shares add up to one
 
 
@@ -30,6 +32,11 @@ class Corrected:
     counted: float
     value: float
     interval: tuple[float, float]
+
+    @property
+    def at_boundary(self) -> bool:
+        """Whether the interval is not reliable."""
+        return not 1e-6 < self.value < 1 - 1e-6
 
 
 def true_shares(confusion: Floats, counted: Floats) -> Floats:

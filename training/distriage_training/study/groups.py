@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_training.corpus.records import BUG_AXES
-from distriage_training.study.correction import Confusions, corrected_shares
+from distriage_training.study.correction import BOUNDARY, Confusions, corrected_shares
 from distriage_training.study.counts import Share, by_framework, by_series, frequencies, period_of, trend
 from distriage_training.study.faults import Fault
 from distriage_training.study.figures import Grid, Picture, heat, lines
@@ -56,6 +56,7 @@ def trends(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) ->
                 f"brackets. {cut} {_intervals(axis, confusions)}",
                 Table(f"trend-{axis.id}", ("source", period, *_SHARE_HEADINGS), table),
                 picture,
+                corrected=axis.id in confusions,
             )
 
 
@@ -105,6 +106,7 @@ def releases(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) 
             f"their number is in brackets. {cut} {_intervals(axis, confusions)}",
             Table(f"release-{axis.id}", ("framework", "release", *_SHARE_HEADINGS), table),
             picture,
+            corrected=axis.id in confusions,
         )
 
 
@@ -122,6 +124,7 @@ def frameworks(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions
             f"{_intervals(axis, confusions)}",
             Table(f"framework-{axis.id}", ("framework", *_SHARE_HEADINGS), table),
             picture,
+            corrected=axis.id in confusions,
         )
 
 
@@ -143,12 +146,13 @@ def origins(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -
             f"{_intervals(axis, confusions)}",
             Table(f"origin-{axis.id}", ("by", "value", *_SHARE_HEADINGS), table),
             picture,
+            corrected=axis.id in confusions,
         )
 
 
 def _intervals(axis: Axis, confusions: Confusions) -> str:
     if axis.id in confusions:
-        return "Corrected for the model's errors; the table has bootstrap 95 % intervals."
+        return f"Corrected for the model's errors; the table has bootstrap 95 % intervals. {BOUNDARY}"
     return "The table has Wilson's 95 % intervals."
 
 

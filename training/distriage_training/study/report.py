@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from distriage.model.taxonomy import Axis, Taxonomy
 from distriage.past.clusters import Cluster
-from distriage_training.study.correction import Confusions, corrected_shares
+from distriage_training.study.correction import BOUNDARY, Confusions, corrected_shares
 from distriage_training.study.counts import (
     OTHER,
     Association,
@@ -41,13 +42,18 @@ MakeSection = Callable[[Sequence[Fault], Taxonomy, Confusions], Section]  # of f
 
 
 def study(
-    source: Source, taxonomy: Taxonomy, confusions: Confusions | None = None, more: Sequence[MakeSection] = ()
+    source: Source,
+    taxonomy: Taxonomy,
+    confusions: Confusions | None = None,
+    more: Sequence[MakeSection] = (),
+    rests_on: str = "",
 ) -> list[Section]:
     """All sections of a study for which the source has labels.
 
     Args:
         more: Make further sections, shown last.
         confusions: Of the model that predicted the labels; None if unknown, or if people gave the labels.
+        rests_on: A sentence on the reports of the confusions, said of each corrected figure.
     """
     bugs, confusions = source.bugs, confusions or {}
     sections = [
@@ -74,7 +80,10 @@ def study(
         ),
         strict=True,
     ):
-        section.figures.extend(figures)
+        section.figures.extend(
+            replace(figure, note=f"{figure.note} {rests_on}") if rests_on and figure.corrected else figure
+            for figure in figures
+        )
     sections += [make(bugs, taxonomy, confusions) for make in more]
     return [section for section in sections if section.figures]
 
@@ -118,16 +127,20 @@ def _clusters(found: Sequence[Cluster]) -> Iterator[Figure]:
 
 def _corrected(axis: Axis, shares: Sequence[Share], confusion: NDArray[np.integer]) -> Figure:
     rows = corrected_shares(confusion, {row.name: row.hits for row in shares}, axis.label_ids)
-    table = [[row.name, f"{row.counted:.4f}", *cells(row.value, row.interval)] for row in rows]
+    table = [
+        [row.name, f"{row.counted:.4f}", *cells(row.value, row.interval), "at the boundary" if row.at_boundary else ""]
+        for row in rows
+    ]
     drawn = [
         Bar(axis.label(row.name).name, row.value, *row.interval, colour=3) for row in rows if row.interval[1] > 0.005
     ]
     return Figure(
         f"{axis.name}: corrected for the model's errors",
         f"Adjusted classify-and-count (Forman, 2008) with the errors on {int(confusion.sum()):,} validation reports; "
-        "bootstrap over both. Labels that may be below 0.5 % are in the table only.",
-        Table(f"corrected-{axis.id}", ("label", "counted", "share", "low", "high"), table),
+        f"bootstrap over both. {BOUNDARY} Labels that may be below 0.5 % are in the table only.",
+        Table(f"corrected-{axis.id}", ("label", "counted", "share", "low", "high", "interval"), table),
         partial(bars, drawn, f"{axis.name}, corrected"),
+        corrected=True,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,15 +116,25 @@ def make_study(
     taxonomy = classifier.bundle.taxonomy if classifier is not None else default_taxonomy()
     if not found.bugs:
         raise CorpusError(f"{source}: {len(found.faults):,} reports and no failure among them; nothing to study")
-    confusions = None
+    confusions, rests_on = None, Counter[str]()
     if classifier is not None and options.config is not None:
-        confusions = errors_on_validation(classifier, options.config, console)
+        confusions, rests_on = errors_on_validation(classifier, options.config, console)
     chosen = dict(options.keep)
     if options.config is not None:
         chosen["validation"] = options.config.name
     made = provenance_of(found, source, chosen, taxonomy, classifier)
-    sections = study(found, taxonomy, confusions, options.more)
+    if rests_on:
+        made["validation"] = dict(rests_on)
+    sections = study(found, taxonomy, confusions, options.more, _rests_on(rests_on))
     return found, write_study(found, sections, output, made, pdf=options.pdf)
+
+
+def _rests_on(reports: Mapping[str, int]) -> str:
+    """What the correction's errors were seen on: a model errs otherwise on texts of another origin."""
+    if not reports:
+        return ""
+    said = " and ".join(f"{number:,} {origin}" for origin, number in reports.items())
+    return f"The correction rests on {said} validation reports{'' if 'raw' in reports else ', none of them raw'}."
 
 
 def _note_missing(source: Source, console: Console) -> Source:
@@ -167,8 +178,10 @@ def _model(classifier: Classifier) -> dict[str, str]:
     return {"name": bundle.manifest.name, MANIFEST: sha256_of(bundle.path / MANIFEST)}
 
 
-def errors_on_validation(classifier: Classifier, config: Config, console: Console) -> dict[str, NDArray[np.integer]]:
-    """Axis -> validation reports by true and predicted label [labels, labels].
+def errors_on_validation(
+    classifier: Classifier, config: Config, console: Console
+) -> tuple[dict[str, NDArray[np.integer]], Counter[str]]:
+    """Axis -> validation reports by true and predicted label [labels, labels]; origin of their texts -> reports.
 
     Raises:
         ConfigError, CorpusError: the validation reports cannot be read.
@@ -184,4 +197,4 @@ def errors_on_validation(classifier: Classifier, config: Config, console: Consol
             if row >= 0:
                 matrix[row, axis.label_ids.index(labels[axis.id])] += 1
         result[axis.id] = matrix
-    return result
+    return result, Counter(record.origin for record in records)

@@ -24,6 +24,7 @@ class Figure:
     Attributes:
         whole: A table of all counts, too large for the page.
         widths: In which the picture is written.
+        corrected: Whether its shares are, for the model's errors on validation.
     """
 
     title: str
@@ -32,6 +33,7 @@ class Figure:
     picture: Picture | None = None
     whole: Table | None = None
     widths: Sequence[int] = (PAGE, COLUMN)
+    corrected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
