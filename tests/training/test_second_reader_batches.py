@@ -115,8 +115,9 @@ def test_null_is_no_label(command: Command, keyword_bundle: Path, tmp_path: Path
     file = reports(tmp_path, 1, lambda _: {"symptom": "leak", "cause": None})
     exported = command("second-reader", "export", file, *options(keyword_bundle))
     answers = answered(tmp_path, exported.out, lambda _: "leak")
-    compared = command("second-reader", "evaluate", file, answers, *options(keyword_bundle))
+    compared = command("second-reader", "evaluate", file, answers, *options(keyword_bundle), "--by", "title")
     assert compared.code == 0 and "symptom" in compared.out and "cause" not in compared.out
+    assert compared.out.splitlines()[0].rstrip().endswith("both give")  # no column is cut off in a file
 
 
 def test_two_answers_that_differ_count_half_each(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:

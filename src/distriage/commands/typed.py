@@ -13,14 +13,17 @@ from distriage.base.validation import plain
 _REFUSED: Any = typer.BadParameter.__mro__[1]  # `UsageError`, which Typer does not export
 
 
-def run(app: typer.Typer) -> None:
+def run(app: typer.Typer, called: str | None = None) -> None:
     """Do what was typed, and end.
+
+    Args:
+        called: How the command is typed, where that is not the name of the program's file.
 
     Raises:
         InputError: the parser refuses it.
     """
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name=called)
     except _REFUSED as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # which has printed the help
             sys.exit(2)

@@ -217,3 +217,10 @@ def test_studies_without_their_data_end_in_one_line(place: Path, research: Comma
     assert_one_line(research("domain", "run.toml"), "model 'tiny'")
     finished = research("duplicates", "none.csv", "none.jsonl", "--model", keyword_bundle)
     assert_one_line(finished, "none")
+
+
+@pytest.mark.usefixtures("place")  # a folder without configs
+def test_a_command_is_called_as_it_is_typed_and_reads_the_shipped_configuration(research: Command) -> None:
+    assert_one_line(research("readers"), "--reader-model", "See `python training/research readers --help`")
+    for name in ("similar", "domain", "leave-out", "peers"):
+        assert_one_line(research(name), "configs/base.toml: ")

@@ -12,6 +12,7 @@ from rich.console import Console
 from distriage.base.disk import writing
 from distriage.base.terminal import say
 from distriage_training.commands.options import (
+    BASE,
     ConfigArgument,
     ModelOption,
     SplitOption,
@@ -139,7 +140,7 @@ def _opened(config: Path, model: Path | None, console: Console) -> tuple[Bundle,
 
 
 def evaluate(
-    config: DataArgument = Path("configs/base.toml"),
+    config: DataArgument = BASE,
     split: SplitOption = "validation",
     model: ModelOption = None,
     output: Annotated[
@@ -173,7 +174,7 @@ def evaluate(
 
 def promote(
     candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE", help="The new bundle's folder.")],
-    config: DataArgument = Path("configs/base.toml"),
+    config: DataArgument = BASE,
     current: Annotated[
         str | None, typer.Option(help="The bundle that it must not be worse than; default: the default model.")
     ] = None,

@@ -13,6 +13,7 @@ from distriage.base.extras import needs_extra
 
 TEXTS = Path(".corpus/texts.jsonl")  # the local store of raw texts
 ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A configuration, e.g. configs/base.toml.")]
+BASE = Path("configs/base.toml")
 ModelOption = Annotated[
     str | None, typer.Option("--model", help="A bundle's folder or a shipped model; default: the configuration's name.")
 ]

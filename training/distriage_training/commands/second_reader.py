@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -80,7 +81,7 @@ def calibrate(
             continue
         given = [f"{fit.given[target]:.0%}" if target in fit.given else "none" for target in ("0.80", "0.90")]
         table.add_row(axis, str(count), f"{fit.first_right:.2f}", f"{fit.both_right:.2f}", *given)
-    Console(highlight=False).print(table)
+    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)  # no column is cut in a file
 
 
 @second_reader_app.command()
@@ -124,7 +125,7 @@ def evaluate(
             _given(row.first_coverage, row.first_precision),
             _given(row.both_coverage, row.both_precision),
         )
-    Console(highlight=False).print(table)
+    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)  # no column is cut in a file
 
 
 def _given(coverage: float, precision: float) -> str:

@@ -51,7 +51,7 @@ def main() -> None:
     """Run the command line: our own errors end in one line and exit code 2."""
     speak_utf8()
     try:
-        run(build_app())
+        run(build_app(), "python training/research")
     except DistriageError as error:
         say(str(error))
         sys.exit(2)

@@ -11,7 +11,7 @@ from rich.console import Console
 from distriage.base.disk import writing
 from distriage_research.commands.corpus import CORPUS, CorpusOption, WithheldOption
 from distriage_research.needs import needed
-from distriage_training.commands.options import ConfigArgument, ModelOption, SplitOption, check_split, named_model
+from distriage_training.commands.options import BASE, ConfigArgument, ModelOption, SplitOption, check_split, named_model
 from distriage_training.commands.study import results_in
 
 Folder = Annotated[
@@ -20,7 +20,7 @@ Folder = Annotated[
 
 
 def peers(
-    config: ConfigArgument,
+    config: ConfigArgument = BASE,
     names: Annotated[
         str, typer.Option("--peers", help="Which, separated by commas: tfidf, fasttext, setfit.")
     ] = "tfidf,fasttext,setfit",
@@ -46,7 +46,7 @@ def peers(
 
 
 def curve(
-    config: ConfigArgument,
+    config: ConfigArgument = BASE,
     shares: Annotated[str, typer.Option(help="Of the training records, separated by commas.")] = "0.125,0.25,0.5,1",
     output: Folder = None,
 ) -> None:
@@ -72,7 +72,7 @@ def curve(
 
 
 def leave_out(
-    config: ConfigArgument,
+    config: ConfigArgument = BASE,
     repository: Annotated[
         list[str] | None, typer.Option(help="OWNER/NAME, can be repeated; default: all with enough validation reports.")
     ] = None,
@@ -92,7 +92,7 @@ def leave_out(
 
 
 def sources(
-    config: ConfigArgument,
+    config: ConfigArgument = BASE,
     source: Annotated[list[str] | None, typer.Option(help="Can be repeated; default: all.")] = None,
     output: Folder = None,
 ) -> None:
@@ -108,7 +108,7 @@ def sources(
     typer.echo(scores_table(result, "training records"))
 
 
-def domain(config: ConfigArgument, model: ModelOption = None) -> None:
+def domain(config: ConfigArgument = BASE, model: ModelOption = None) -> None:
     """How many reports of other software get a label, with a domain gate that saw none of their repository."""
     with needed():
         from distriage.classifier import Classifier
@@ -211,7 +211,7 @@ def own_labels(
         typer.echo(published_table(found))
 
 
-def errors(config: ConfigArgument, model: ModelOption = None) -> None:
+def errors(config: ConfigArgument = BASE, model: ModelOption = None) -> None:
     """Show where a bundle is wrong on validation, how near it was, and on which reports."""
     with needed():
         from distriage.classifier import Classifier

@@ -14,7 +14,7 @@ from distriage.base.disk import replaced
 from distriage.base.types import Mode
 from distriage.commands.second_reader import ALL_AXES, CalibrationOption, Times, asking_of, calibration_of
 from distriage_research.needs import needed
-from distriage_training.commands.options import ConfigArgument, ModelOption, SplitOption, check_split, named_model
+from distriage_training.commands.options import BASE, ConfigArgument, ModelOption, SplitOption, check_split, named_model
 from distriage_training.commands.study import results_in
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Folder = Annotated[Path | None, typer.Option("--output", help="Folder for what w
 
 
 def explain(
-    config: ConfigArgument,
+    config: ConfigArgument = BASE,
     split: SplitOption = "validation",
     model: ModelOption = None,
     count: Annotated[int, typer.Option(min=1, metavar="N", help="Reports.")] = 200,
@@ -107,7 +107,7 @@ def versions(
     typer.echo(shares(rows))
 
 
-def similar(config: ConfigArgument, split: SplitOption = "validation", model: ModelOption = None) -> None:
+def similar(config: ConfigArgument = BASE, split: SplitOption = "validation", model: ModelOption = None) -> None:
     """How often the issues that `--similar` names have the same labels."""
     console = Console(stderr=True, highlight=False)
     with needed():
@@ -121,8 +121,8 @@ def similar(config: ConfigArgument, split: SplitOption = "validation", model: Mo
 
 
 def readers(
-    config: ConfigArgument,
     reader_model: Annotated[str, typer.Option("--reader-model", metavar="NAME", help="The second reader's model.")],
+    config: ConfigArgument = BASE,
     reader_answers: Annotated[
         Path | None, typer.Option(metavar="FILE", help=f"Its answers to the questions of {REQUESTS} (.jsonl).")
     ] = None,
