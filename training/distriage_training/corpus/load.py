@@ -31,6 +31,7 @@ class Splits:
         feedback: People's reviews in validation. Their authors saw a model's answer, so they neither calibrate nor
             choose, and are measured separately.
         without_text: Split -> annotated reports without a text here.
+        with_text: Split -> those with one, also where `data.limit` uses fewer.
     """
 
     train: list[Record]
@@ -38,6 +39,7 @@ class Splits:
     test: list[Record]
     feedback: list[Record]
     without_text: Mapping[str, int] = field(default_factory=dict)
+    with_text: Mapping[str, int] = field(default_factory=dict)
 
     def measured(self, split: str) -> list[Record]:
         """The annotated reports of `validation` or `test`.
@@ -96,10 +98,11 @@ def load_splits(config: Config, taxonomy: Taxonomy, console: Console | None = No
     for name in ("train", "validation"):
         if not by_split[name]:
             raise CorpusError(f"{config.path}: no record with a text in split {name}")
+    with_text = {name: len(found) for name, found in by_split.items()}
     if data.limit is not None:
         for name in ("train", "validation", "test"):
             by_split[name] = draw(by_split[name], data.limit, taxonomy, config.seed)
-    splits = Splits(**by_split, without_text=missing)
+    splits = Splits(**by_split, without_text=missing, with_text=with_text)
     _check_axes(config, splits, taxonomy)
     return splits
 

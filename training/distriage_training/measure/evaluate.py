@@ -78,6 +78,7 @@ def evaluate(
         split=split,
         records=len(records),
         without_text=splits.without_text.get(split, 0),
+        annotated=splits.without_text.get(split, 0) + splits.with_text.get(split, 0),
         axes=axes,
         groups=groups,
         thresholds=_thresholds(records, given, taxonomy),

@@ -86,6 +86,7 @@ class Evaluation(_Figures):
     Attributes:
         without_text: Annotated reports of the split whose text is missing here. If there are any, the figures are not
             comparable: the remaining texts are restated ones, which are easier to read.
+        annotated: All annotated reports of the split, also those that a limit left out.
         thresholds: Mode -> axis -> labels applied.
         agreement: `whole_thread`, `as_filed` -> axis -> readers of the same reports.
         feedback: Axis -> scores against reviews of people who saw a model's answer.
@@ -101,6 +102,7 @@ class Evaluation(_Figures):
     split: str
     records: int
     without_text: int = 0
+    annotated: int = 0
     axes: Mapping[str, AxisResult]
     groups: Mapping[str, Mapping[str, GroupScores]]
     thresholds: Mapping[str, Mapping[str, Applied]]

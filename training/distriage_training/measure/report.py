@@ -17,11 +17,10 @@ def report(evaluation: Evaluation) -> str:
 
 def _parts(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.without_text:
-        annotated = evaluation.records + evaluation.without_text
         yield (
-            f"**Not comparable with the model card**: {evaluation.without_text} of {annotated} annotated reports of "
-            f"split {evaluation.split} have no text here. `python training/research corpus hydrate` fetches them; "
-            "training/corpus/README.md has the figures to expect without them.\n"
+            f"**Not comparable with the model card**: {evaluation.without_text} of {evaluation.annotated} annotated "
+            f"reports of split {evaluation.split} have no text here. `python training/research corpus hydrate` fetches "
+            "them; training/corpus/README.md has the figures to expect without them.\n"
         )
     yield _scores(evaluation)
     yield "Applied at the shipped thresholds: precision (coverage)\n"
