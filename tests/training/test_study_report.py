@@ -308,7 +308,9 @@ def test_reports_are_classified_and_corrected(keyword_bundle: Path, command: Com
     assert corrected["hang"] == pytest.approx(1 - 0.75 / 0.9, abs=1e-3)
     said = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert said.count("The correction rests on 121 raw validation reports.") == 2  # symptom and fix
-    assert fields(tmp_path / "out" / "index.html")["validation"] == {"raw": 121}
+    made = fields(tmp_path / "out" / "index.html")
+    assert made["validation"] == {"raw": 121}
+    assert made["command"][3:] == ["reports.jsonl", "--model", keyword_bundle.name, "--validation", "run.toml"]
     plain = command(*arguments)
     assert plain.code == 0
     assert not (tmp_path / "out2").exists()
@@ -355,6 +357,9 @@ def test_a_repository_is_fetched_and_classified(
     done = command("study", "report", "a/b", "--model", keyword_bundle, "--output", tmp_path / "out", "--limit", "2")
     assert done.code == 0, done.err
     assert done.out.startswith("2 reports, 2 failures")
+    made = fields(tmp_path / "out" / "index.html")
+    assert made["command"] == ["distriage", "study", "report", "a/b", "--model", keyword_bundle.name, "--limit", "2"]
+    assert made["files"] == {} and made["fetched"].keys() == {"day", "sha256"}
 
 
 @pytest.mark.browser

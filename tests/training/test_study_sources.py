@@ -90,7 +90,9 @@ def test_releases_are_counted_among_the_texts_that_are_here(
         ("--split", {"title": "hangs"}, "--split goes with the corpus, found reports"),
         ("--split", {"who": "me"}, "--split goes with the corpus, found reviews"),
         ("--confidence", {"who": "me"}, "--confidence goes with the corpus, found reviews"),
-        ("--origin", annotation("a/b#1"), "--origin: 'test'; expected raw, restated, generated"),
+        ("--origin", annotation("a/b#1"), "--origin: 'test'; expected raw, restated"),
+        ("--limit", annotation("a/b#1"), "--limit goes with OWNER/REPO, found corpus"),
+        ("--limit", {"title": "hangs"}, "--limit goes with OWNER/REPO, found reports"),
         ("--validation", {"who": "me"}, "--validation goes with labels that a model chose, found reviews"),
         ("--validation", annotation("a/b#1"), "--validation goes with labels that a model chose, found corpus"),
     ],
@@ -100,7 +102,7 @@ def test_an_option_that_does_not_go_with_the_source_is_refused(
 ) -> None:
     source = write_lines(tmp_path / "source.jsonl", [row])
     (tmp_path / "run.toml").write_text('name = "toy"\n', encoding="utf-8")
-    value = tmp_path / "run.toml" if option == "--validation" else "test"
+    value = {"--validation": tmp_path / "run.toml", "--limit": 10}.get(option, "test")
     done = command("study", "report", source, option, value, "--output", tmp_path / "out")
     assert done.code == 2
     assert_one_line(done, message)
@@ -173,3 +175,20 @@ def test_open_failures_of_one_cause_are_in_a_table(command: Command, shipped_bun
         "first": "2024-05-01",
         "last": "2024-05-04",
     }
+
+
+def test_generated_reports_are_refused_with_the_reason(command: Command, tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus", [annotation("a/b#1")])
+    done = command("study", "report", corpus, "--origin", "generated", "--output", tmp_path / "out")
+    assert_one_line(done, "--origin: 'generated'; expected raw, restated; generated reports have no thread")
+
+
+def test_a_published_file_of_a_split_is_studied(command: Command, tmp_path: Path) -> None:
+    rows = [annotation(f"a/b#{n}") for n in range(1, 4)]
+    for row in rows:
+        del row["split"]
+    file = write_lines(tmp_path / "annotations-test.jsonl", rows)
+    done = command("study", "report", file, "--split", "test", "--output", tmp_path / "out")
+    assert done.out.startswith("3 reports, 3 failures"), done.err
+    other = write_lines(tmp_path / "annotations.jsonl", rows)
+    assert_one_line(command("study", "report", other, "--output", tmp_path / "out"), ":1: split: ")

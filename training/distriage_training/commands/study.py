@@ -38,7 +38,7 @@ Split = Annotated[str | None, typer.Option(help="Only this split of the corpus."
 FromOrigin = Annotated[str | None, typer.Option("--origin", help="Only texts of this origin: raw or restated.")]
 Confidence = Annotated[str | None, typer.Option(help="Only records whose annotators were this sure: high or low.")]
 Pdf = Annotated[bool, typer.Option("--pdf", help="Write each figure as PDF, too.")]
-Limit = Annotated[int, typer.Option(min=1, help="Use the newest N issues of OWNER/REPO.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Use the newest N issues of OWNER/REPO; default: 1000.")]
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def report(
     split: Split = None,
     origin: FromOrigin = None,
     confidence: Confidence = None,
-    limit: Limit = 1000,
+    limit: Limit = None,
     pdf: Pdf = False,
 ) -> None:
     """Study a tracker as a whole: what fails, what goes together, months, releases, frameworks."""
@@ -92,7 +92,9 @@ def kept(split: str | None, origin: str | None, confidence: str | None) -> dict[
     return {name: value for name, value in named.items() if value is not None}
 
 
-def study_options(model: str | None, validation: Path | None, keep: dict[str, str], limit: int, pdf: bool) -> Options:
+def study_options(
+    model: str | None, validation: Path | None, keep: dict[str, str], limit: int | None, pdf: bool
+) -> Options:
     """The options of a study from the command line."""
     from distriage_training.config import load_config
     from distriage_training.study.run import Options

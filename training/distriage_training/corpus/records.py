@@ -9,6 +9,7 @@ training/corpus/readings.jsonl      single readings of reports that were read mo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,7 @@ PARTIAL = frozenset({FEEDBACK, SECOND_READER})  # origins whose records may labe
 UNLABELLED = -100  # PyTorch's ignore index
 Evidence = Literal["stated", "inferred"]
 BUG_AXES = ("stage", "symptom", "cause", "fix")
+_PUBLISHED = re.compile(r"annotations-(train|validation|test)\.jsonl(?:\.gz)?")  # a file a split, which its name has
 OWN_TEXTS = {"restated": "restated.jsonl", "generated": "generated.jsonl"}  # origin -> file beside annotations.jsonl
 
 
@@ -149,10 +151,12 @@ def read_annotations(path: Path, taxonomy: Taxonomy) -> tuple[list[tuple[int, An
     problems: list[str] = []
     seen: dict[str, int] = {}
     known = {axis.id: {None, *axis.label_ids} for axis in taxonomy.axes.values()}
+    published = _PUBLISHED.fullmatch(path.name)
+    of_file = {"split": published[1]} if published else {}
     for number, row in read_jsonl(path):
         place = f"{path}:{number}"
         try:
-            record = Annotation.model_validate(row)
+            record = Annotation.model_validate(of_file | row)
         except ValidationError as error:
             problems.append(f"{place}: {first_fault(error, Annotation, 'record', show_value=False)}")
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -59,6 +59,7 @@ class Source:
         model: The bundle that predicted the labels; empty if none did.
         files: They were read from.
         clusters: Open failures of one cause; none unless a model read the texts now.
+        fetched: Instead of files, day and SHA-256 of what GitHub answered.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Source:
     model: str = ""
     files: Sequence[Path] = ()
     clusters: Sequence[Cluster] = ()
+    fetched: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def bugs(self) -> list[Fault]:

@@ -34,6 +34,8 @@ from distriage_training.study.sources import (
     read_verdicts,
 )
 
+LIMIT = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -43,19 +45,21 @@ class Options:
         model: The bundle that classifies and whose errors are corrected; the default model if None.
         config: Names the validation reports for the correction; no correction if None.
         keep: Field of a record of the corpus -> the value that those to study have.
-        limit: How many of a repository's newest issues.
+        limit: How many of a repository's newest issues; `LIMIT` if None.
         texts: The local store of raw texts, for the releases stated in corpus reports.
         more: Make further sections.
         pdf: Write the figures as PDF, too.
+        command: That makes the study.
     """
 
     model: str | None = None
     config: Config | None = None
     keep: Mapping[str, str] = field(default_factory=dict)
-    limit: int = 1000
+    limit: int | None = None
     texts: Path | None = None
     more: Sequence[MakeSection] = ()
     pdf: bool = False
+    command: Sequence[str] = ("distriage", "study", "report")
 
 
 Read = Callable[[str, Options, Console], tuple[Source, Classifier | None]]
@@ -73,6 +77,8 @@ def read_source(source: str, options: Options, console: Console) -> tuple[Source
         raise CorpusError(f"{source}: --{next(iter(options.keep))} goes with the corpus, found {kind}")
     if options.config is not None and kind in {"corpus", "reviews"}:
         raise CorpusError(f"{source}: --validation goes with labels that a model chose, found {kind}")
+    if options.limit is not None and kind != "repository":
+        raise CorpusError(f"{source}: --limit goes with OWNER/REPO, found {kind}")
     if kind == "corpus":
         return _note_missing(read_corpus(Path(source), taxonomy, options.keep, options.texts), console), None
     if kind == "reviews":
@@ -94,7 +100,7 @@ def read_source(source: str, options: Options, console: Console) -> tuple[Source
         )
     if kind == "reports":
         return classify_reports(Path(source), classifier, console), classifier
-    return classify_repository(source, classifier, console, options.limit), classifier
+    return classify_repository(source, classifier, console, options.limit or LIMIT), classifier
 
 
 def make_study(
@@ -119,10 +125,7 @@ def make_study(
     confusions, rests_on = None, Counter[str]()
     if classifier is not None and options.config is not None:
         confusions, rests_on = errors_on_validation(classifier, options.config, console)
-    chosen = dict(options.keep)
-    if options.config is not None:
-        chosen["validation"] = options.config.name
-    made = provenance_of(found, source, chosen, taxonomy, classifier)
+    made = provenance_of(found, source, options, taxonomy, classifier)
     if rests_on:
         made["validation"] = dict(rests_on)
     sections = study(found, taxonomy, confusions, options.more, _rests_on(rests_on))
@@ -147,30 +150,40 @@ def _note_missing(source: Source, console: Console) -> Source:
 
 
 def provenance_of(
-    source: Source, place: str, options: Mapping[str, str], taxonomy: Taxonomy, classifier: Classifier | None
+    source: Source, place: str, options: Options, taxonomy: Taxonomy, classifier: Classifier | None
 ) -> dict[str, Any]:
     """The content of study.json.
 
     Args:
         place: The argument of the command: a folder, a file, or `owner/repo`.
-        options: Name and value of those that choose reports or labels; of a configuration its name.
     """
     path = Path(place)
-    named = name_in_checkout(path) if path.exists() else place
-    folder = path if path.is_dir() else path.parent
-    command = ["distriage", "study", "report", named]
-    command += [word for name, value in options.items() for word in (f"--{name}", value)]
+    config = options.config.path if options.config is not None else None
+    near = config if config is not None and not path.exists() else path
+    given = {
+        **options.keep,
+        "model": options.model and _named(options.model),
+        "validation": config and _named(str(config)),
+        "limit": options.limit and str(options.limit),
+    }
+    typed = [word for name, value in given.items() if value for word in (f"--{name}", value)]
     return {
-        "commit": commit_of(folder) if path.exists() else "unknown",
-        "command": command,
+        "commit": commit_of(near if near.is_dir() else near.parent) if near.exists() else "unknown",
+        "command": [*options.command, _named(place), *typed, *(["--pdf"] if options.pdf else [])],
         "source": source.name,
         "files": {name_in_checkout(file): sha256_of(file) for file in source.files},
+        **({"fetched": dict(source.fetched)} if source.fetched else {}),
         "reports": len(source.faults),
         "failures": len(source.bugs),
         "labels": source.origin.value,
         "model": _model(classifier) if classifier is not None else source.model or None,
         "taxonomy": f"{taxonomy.name} {taxonomy.version}",
     }
+
+
+def _named(place: str) -> str:
+    """What was typed, a path as it is in a clone."""
+    return name_in_checkout(Path(place)) if Path(place).exists() else place
 
 
 def _model(classifier: Classifier) -> dict[str, str]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from pydantic import ValidationError
@@ -33,7 +36,7 @@ from distriage.past.words import unit
 from distriage.recipe.text import model_input
 from distriage.segments import split
 from distriage_training.corpus.jsonl import read_jsonl
-from distriage_training.corpus.records import PARTIAL, Annotation, valid_annotations
+from distriage_training.corpus.records import Annotation, valid_annotations
 from distriage_training.corpus.reviews import labels_of, read_review_records
 from distriage_training.corpus.texts import own_texts, read_texts
 from distriage_training.study.faults import Fault, Origin, Source, framework_of, release_of
@@ -64,6 +67,8 @@ def kind_of(source: str) -> Kind:
     raise CorpusError(f"{source}: a line has {found[:200]}; {_EXPECTED}")
 
 
+STUDIED: Final = ("raw", "restated")  # origins
+_WHY_NOT: Final = {"generated": "; generated reports have no thread, and we chose their labels"}
 _KEYS: Mapping[str, Kind] = {
     "origin": "corpus",
     "who": "reviews",
@@ -85,8 +90,9 @@ def read_corpus(path: Path, taxonomy: Taxonomy, keep: Mapping[str, str], texts: 
         CorpusError: the annotations are not valid, or no record may have such a value.
     """
     for name, value in keep.items():
-        if value not in (known := get_args(Annotation.model_fields[name].annotation)):
-            raise CorpusError(f"--{name}: {value!r}; expected {', '.join(known)}")
+        known = STUDIED if name == "origin" else get_args(Annotation.model_fields[name].annotation)
+        if value not in known:
+            raise CorpusError(f"--{name}: {value!r}; expected {', '.join(known)}{_WHY_NOT.get(value, '')}")
     file = path / "annotations.jsonl" if path.is_dir() else path
     annotations = valid_annotations(file, taxonomy)
     stores = [*own_texts(file.parent), *([texts] if texts is not None else [])]
@@ -104,8 +110,7 @@ def read_corpus(path: Path, taxonomy: Taxonomy, keep: Mapping[str, str], texts: 
             annotation.confidence,
         )
         for annotation in annotations
-        if annotation.origin not in {"generated", *PARTIAL}
-        and all(getattr(annotation, name) == value for name, value in keep.items())
+        if annotation.origin in STUDIED and all(getattr(annotation, name) == value for name, value in keep.items())
     ]
     description = (
         "Threads that language models annotated with the guide. Raw ones were chosen by words of distributed "
@@ -205,7 +210,12 @@ def classify_repository(repository: str, classifier: Classifier, console: Consol
             disable=not console.is_terminal,
         )
     ]
-    return _predicted(repository, *_classify(rows, classifier, console), classifier.bundle.manifest.name)
+    fetched = {
+        "day": datetime.now(UTC).date().isoformat(),
+        "sha256": hashlib.sha256(json.dumps(rows).encode()).hexdigest(),
+    }
+    found = _predicted(repository, *_classify(rows, classifier, console), classifier.bundle.manifest.name)
+    return replace(found, fetched=fetched)
 
 
 def _classify(

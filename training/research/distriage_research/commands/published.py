@@ -36,7 +36,7 @@ def report(
     split: Split = None,
     origin: FromOrigin = None,
     confidence: Confidence = None,
-    limit: Limit = 1000,
+    limit: Limit = None,
     pdf: Pdf = False,
 ) -> None:
     """`distriage study report` with a section on Ma et al. and Liu et al.; also reads what `import-tosem` wrote."""
@@ -46,7 +46,8 @@ def report(
         from distriage_training.study.run import make_study
 
         chosen = study_options(model, validation, kept(split, origin, confidence), limit, pdf)
-        options = replace(chosen, more=(published_section,))
+        command = ("python", "training/research", "report")
+        options = replace(chosen, more=(published_section,), command=command)
         with results_in(output) as folder:
             found, page = make_study(source, folder, options, Console(stderr=True, highlight=False), read_source)
     typer.echo(f"{len(found.faults):,} reports, {len(found.bugs):,} failures: {page}")
