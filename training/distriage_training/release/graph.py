@@ -159,6 +159,7 @@ def write_int8(source: Path, file: Path, feeds: Sequence[Feeds]) -> None:
     inputs = dict.fromkeys(node.input[0] for node in products)  # in order: two exports are the same bytes
     _smooth(model, products, largest_activations(source, inputs, feeds))
     _quantize_embeddings(model)
+    logging.disable(logging.WARNING)  # it asks for shapes, with which it fails
     quantize_dynamic(
         model,
         str(file),
@@ -169,6 +170,7 @@ def write_int8(source: Path, file: Path, feeds: Sequence[Feeds]) -> None:
         nodes_to_quantize=[node.name for node in products],
         extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},  # of Attention's outputs
     )
+    logging.disable(logging.NOTSET)
 
 
 def write_mapped(file: Path) -> None:
