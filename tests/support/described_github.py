@@ -47,8 +47,8 @@ COMMAND = {
     "GET /repos/{owner}/{repo}/collaborators/{username}/permission",
     "POST /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
     "GET /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
-    "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions/{reaction_id}",
 }
+UNREACT = {"DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions/{reaction_id}"}
 COMPARE = {"GET /repos/{owner}/{repo}/compare/{basehead}"}
 CHECK = {"GET /repos/{owner}/{repo}/commits/{ref}/check-runs", "POST /repos/{owner}/{repo}/check-runs"}
 SWEEP = {"GET /app/hook/deliveries", "POST /app/hook/deliveries/{delivery_id}/attempts"}
@@ -71,6 +71,7 @@ OPERATIONS = sorted(
     | ASSIGN
     | ENTER
     | COMMAND
+    | UNREACT
     | COMPARE
     | CHECK
     | SWEEP
