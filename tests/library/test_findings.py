@@ -307,3 +307,20 @@ def test_a_solved_report_gets_neither_questions_nor_checks(bundle: Bundle) -> No
     for more, is_solved in (("", False), ("Turns out our own sampler gives rank 3 a batch less, closing this.", True)):
         verdict = Findings(bundle, read(IssueReport("It hangs", said + more)), hang(0.9)).verdict()
         assert (not verdict.missing, not verdict.checks) == (is_solved, is_solved)
+
+
+@pytest.mark.parametrize(
+    ("id_", "body", "outcome"),
+    [
+        ("vllm-project/vllm#1", "DP=8 on 8 H100, after ten hours there are too many open files.", "suggest"),
+        ("vllm-project/vllm#1", "Training by RL with 8 H100, after ten hours there are too many open files.", "apply"),
+        ("deepspeedai/DeepSpeed#1", "ZeRO-3 on 8 H100, after ten hours there are too many open files.", "apply"),
+    ],
+)
+def test_a_server_that_trains_nothing_does_not_fail_in_training(
+    bundle: Bundle, id_: str, body: str, outcome: str
+) -> None:
+    known = hang(0.4)
+    known = replace(known, scores={**known.scores, "stage": scores_of("stage", training_evaluation=0.97)})
+    report = read(IssueReport("Sockets are left", body, id_))
+    assert Findings(bundle, report, known).verdict().axes["stage"].outcome == outcome

@@ -193,6 +193,7 @@ UNMET = {
     "one-rank-shown": "It waits|[Rank 0] Watchdog: WorkNCCL(SeqNum=7)\n[Rank 1] Watchdog: WorkNCCL(SeqNum=7)",
     "interface-unset": "It waits|NCCL_SOCKET_IFNAME=eth0",
     "transport-unnamed": "It is slow|NCCL takes NET/Socket",
+    "reentrant-untried": "It fails|With use_reentrant=False it fails, too",
     "card-unread": "It fails|Xid 79 in dmesg",
     "shm-unread": "It fails|docker run --shm-size 8g",
     "store-unread": "It fails|ray memory lists 40 GB",
@@ -221,9 +222,8 @@ def test_every_need_of_a_check_is_known_and_every_known_one_is_needed() -> None:
     known = SHOWN.keys() | UNMET.keys()
     assert needs_of_checks() - FROM_LABELS == known - OF_QUESTIONS.keys() - {
         "trains",
-        "compiler-silent",
         "underway",
-    }  # `training` needs the first, stages the last
+    }  # `training` needs the one, stages the other
     assert words_of_needs().keys() <= known
 
 

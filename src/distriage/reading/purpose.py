@@ -61,7 +61,7 @@ _FOUND = regex(
 )
 _PATCH = ("diff --git ", "\n+++ b/", "\n@@ -")
 # It is denied, hoped or asked.
-_DOUBT = regex(r"n[o'’]t\b|\b(?:no|nothing|idea|great|hope|some(?:one|body)|which|what|whether|if)\b")
+_DOUBT = regex(r"n[o'’]t\b|\b(?:no|none of|nothing|idea|great|hope|some(?:one|body)|which|what|whether|if)\b")
 # Who names places in the code and says how it comes about knows the cause.
 _CODE = regex(
     r"`[^`\n]{0,60}(?:\w\(|\w\.\w|::|\w_\w)[^`\n]{0,60}`|\b[\w/.-]{1,60}\.(?:py|cuh?|cc|cpp|h)\b|\b\w{2,40}\(\)|\b\w{1,30}::\w+"
@@ -80,13 +80,16 @@ _NEWS = regex(
 )
 # A title that is an advisory's.
 _ADVISORY = regex(r"\W{0,2}(?:security\W{0,2}[\]:]|ghsa-)")
-# The reporter has found what it was: in the title, in the text, and denied behind.
+# The reporter has found what it was, or what cures it: in the title, in the text, and denied behind.
 _SOLVED_TITLE = regex(r"\W{0,2}(?:(?:re)?solved|已解决)[\])】:：]|.{1,250}[\[(【](?:(?:re)?solved|已解决)[\])】]\Z")
 _SOLVED = regex(
     r"\n\W{0,4}(?:update|edit)\W{1,6}(?:this is |it is )?(?:re)?solved\b"
     r"|(?:\bi am|\bi['’]m|\bi will|\bi['’]ll|\bso|,) clos(?:e|ing) (?:this|it|the issue)(?: issue| now)?(?=[.!;,\n])"
+    r"|(?:solves|solved|fixes|fixed|cures|cured) (?:it|the (?:problem|issue|hang|error|crash)|my (?:problem|issue))"
+    r"(?=[.!;,)\n])"
+    r"|after [^\n.;,]{3,60} it (?:runs|works)(?: fine| well| again)?(?=[.!\n])"
     r"|turn(?:s|ed) out (?:that )?(?:(?:i|we) (?:forgot|had forgotten|mis|did not|didn't)|(?:our|my) own\b)"
-    r"|后来(?:自己)?解决了|(?:后来发现|原来)是|后来发现[^\n，。]{0,30}(?:错|没[关开装])|(?:关掉|改成\S{1,12}|换成\S{1,12}|设成\S{1,12})(?:之后|以后|后)?就好了"
+    r"|(?<![没未么何])解决了(?=[。！!\n])|(?:后来发现|原来)是|后来发现[^\n，。]{0,30}(?:错|没[关开装])|(?:关掉|改成\S{1,12}|换成\S{1,12}|设成\S{1,12})(?:之后|以后|后)?就好了"
 )
 _STILL = regex(r"[^\n]{0,80}?(?:\b(?:but|however|yet|still|again)\b|但|又|仍|还是)")
 # A title that asks for a change of the code.
@@ -127,7 +130,7 @@ def _mechanisms(own: str) -> int:
 
 
 def is_solved(segments: Segments) -> bool:
-    """Whether the reporter says that the failure is understood and over."""
+    """Whether the reporter has found what the failure was, or what cures it."""
     own = f"\n{folded(_prose(segments))}\n"
     return _SOLVED_TITLE.match(folded(segments.title)) is not None or any(
         not (stands_before(_DOUBT, own, found.start()) or _STILL.match(own, found.end()))

@@ -130,7 +130,7 @@ class ReadReport:
 
     @cached_property
     def is_solved(self) -> bool:
-        """Whether the reporter says that the failure is understood and over."""
+        """Whether the reporter has found what the failure was, or what cures it."""
         return is_solved(self.segments)
 
     @cached_property
