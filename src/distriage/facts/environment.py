@@ -13,7 +13,13 @@ from typing import Any, TypeVar
 
 from distriage.base.texts import regex
 from distriage.facts.counting.counts import GpuCounts, count_gpus, counts_gpus
-from distriage.facts.counting.each import is_said_of_each, may_be_of_each, nodes_with, speaks_of_several_nodes
+from distriage.facts.counting.each import (
+    MOST_ON_A_NODE,
+    is_said_of_each,
+    may_be_of_each,
+    nodes_with,
+    speaks_of_several_nodes,
+)
 from distriage.facts.counting.nodes import are_on_a_machine, count_nodes, highest_rank, printed_counts
 from distriage.facts.counting.options import JOB_OF_SEVERAL, asks_for_one
 from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
@@ -136,6 +142,8 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     nodes = None if is_example else count_nodes(started)
     serves = projects().is_a(framework[0], What.SERVER)
     gpus = count_gpus(started, names_gpu=bool(named_gpus), on_gpus=on_gpus, serves=serves)
+    if nodes and nodes[0] == 1 and gpus.total and gpus.total[0] > MOST_ON_A_NODE:
+        nodes = None  # it works, or happens too, on a single one
     counted = {} if is_example else _counted(started, output, nodes, gpus)
     if 0 < counted.get("gpu_count", (0,))[0] <= highest_rank(output):
         del counted["gpu_count"]  # it is of one node

@@ -148,8 +148,8 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
         found = [match for pattern in _IN_OTHER_SCRIPTS for match in pattern.finditer(words)]
         counts += [(number_of(match), match.start()) for match in found if not is_no_count(words, match.start("v"))]
     if not counts and not several:
-        single = first_at(_SINGLE_NODE, words, places(_SINGLE, words))
-        former += [(1, single.start())] if single and not _are_of_a_graph(words) else []
+        singles = matches_at(_SINGLE_NODE, words, () if _are_of_a_graph(words) else places(_SINGLE, words))
+        former += [(1, one.start()) for one in singles if not is_fine(words, one.start(), one.end())]
     return most(counts or former, 10_000)
 
 

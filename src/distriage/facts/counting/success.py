@@ -8,7 +8,7 @@ from distriage.base.texts import regex
 _FINE_BEFORE = regex(
     r"(?P<denied>(?:n't|\b(?:not|never|longer)) (?:\w{2,8} )?)?"
     r"(?:\b(?:works|worked|fine|ok|all right|no (?:problem|issue|error)s?|succeeds|passes)"
-    r"|(?:n't|\bnot) reproduce(?: it| this)?)"
+    r"|(?:n't|\b(?:can)?not) reproduce(?: it| this)?)"
     r" (?:fine |well |up )?(?:on|with|for|at|using|in|to) (?:an? |the |only |just )?\Z"
 )
 _FINE_BEFORE_CHARS = 40  # at most
