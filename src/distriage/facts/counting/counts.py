@@ -88,7 +88,8 @@ _EACH_WORDS = (" each", " per ", "nodes with", "machines with")
 _SINGLE_GPU = regex(
     r"单[卡张]|(?<!least )(?<!than )(?<!not fit )(?<!n't fit )(?<!fit on )(?<!fit in )(?<!fit into )"
     r"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
-    rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
+    # "one H100 node" has any number of them
+    rf"(?:gpu|card|(?:[abhv]\d00|\d0[5-9]0)(?![ -](?:node|machine|server|host|system|instance)\b)){AFTER}"
 )
 _SEVERAL_SAID = regex(rf"(?<![\w-])gpus\b(?!\s?[=:])|{JOB_OF_SEVERAL.pattern}")
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
