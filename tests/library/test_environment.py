@@ -161,6 +161,7 @@ def test_facts_stay_if_noise_follows(listing: str, noise: str) -> None:
             "|   0  A ",
         ),
         *("moved a b from torch 2.1 ", "between 1.2.3", "torch 2.1 instead ", "GeForce ", "mpirun    "),
+        *("mpirun -H ab,cd,", "ab,cd,", "4 prefill nodes of 8 ", "accelerators: H100:", "visible_devices=1,2\n"),
         *("1,000,", "gres=gpu:a", "nnodes=1:", "十", "三十", "第 3 ", "8 张", "两 ", "дв", "resum 1 node"),
         "load load load instead of 2 nodes, was 4 nodes ",
     ],

@@ -18,7 +18,7 @@ from distriage.facts.counting.each import (
 )
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of
 from distriage.facts.counting.options import JOB_OF_SEVERAL, MPI_LAUNCHERS, NO_GPUS, ONE_VISIBLE, OPTIONS, asked_gpus
-from distriage.facts.counting.parts import BY_NODES, part_of, sides
+from distriage.facts.counting.parts import BY_NODES, both_sides, part_of, sides
 from distriage.facts.counting.success import fails_behind, is_fine
 from distriage.facts.demands import is_demanded, is_no_count
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER
@@ -164,6 +164,10 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None, serve
                 if not is_no_count(words, match.start("v")):
                     counts = per_node if is_of_each_node(words, match) else total
                     counts.append((number_of(match), match.start()))
+    if both := both_sides(words):
+        nodes, gpus, place = both
+        total.append((gpus, place))
+        per_node = [one for one in per_node if one[0] * nodes == gpus]  # sides that differ have no number of each node
     single = None
     if not per_node and (not total or any_of(_EACH_WORDS, words)):
         singles = [*matches_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))]

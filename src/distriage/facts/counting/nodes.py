@@ -12,7 +12,7 @@ from distriage.facts.counting.counts import GPUS_BY
 from distriage.facts.counting.each import A_MACHINE, MOST_ON_A_NODE, each_with, speaks_of_several_nodes
 from distriage.facts.counting.numerals import FIGURES, NUMBER_WORDS, SIGN_NUMBER, WORD, number_in, number_of, numbers_at
 from distriage.facts.counting.options import MPI_HOSTS, MPI_LAUNCHERS
-from distriage.facts.counting.parts import BY_NODES, sides
+from distriage.facts.counting.parts import BY_NODES, both_sides, sides
 from distriage.facts.counting.success import is_fine
 from distriage.facts.demands import is_demanded, is_no_count
 from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
@@ -132,6 +132,8 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
         if match["by"] and several and "\n" not in match[0] and not is_no_count(text, match.start()):
             counts.append((number_of(match), match.start()))
     counts += [(number_of(match), match.start()) for match, are_nodes in each_with(words) if are_nodes]
+    if (both := both_sides(words)) and both[0]:
+        counts.append((both[0], both[2]))
     if " instances" in words:
         counts += [(number_of(match), match.start()) for match in _INSTANCES_IN_WORDS.finditer(words)]
     if "xlarge" in words or ".metal" in words:

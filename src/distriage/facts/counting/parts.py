@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from distriage.base.texts import regex
+from distriage.facts.counting.numerals import NUMBER_WORDS, number_of
 from distriage.facts.gpus import GPU_NAME
 from distriage.facts.scanning import Counts
 
@@ -19,6 +20,11 @@ _BEFORE_CHARS = 40  # at most
 # "prefill on 8 GPUs, decode on 4", "prefill 1 node + decode 2 nodes"
 _SIDE = regex(r"\b(prefill|decod)(?:(?!prefill|decod)[^\n.;,+]){0,40}\Z", re.I)
 _SIDE_CHARS = 50  # at most
+_BOTH_SIDES = regex(  # "2 prefill nodes with 8 H20 each and 4 decode nodes of 8xH20"
+    rf"\b(?P<v>[1-9]\d?|{'|'.join(NUMBER_WORDS[:8])}) (?P<side>prefill|decod)[a-z]{{0,3}} "
+    r"(?:(?:(?P<nodes>nodes?|machines?|servers?|hosts?)|workers?|instances?) )?(?:of|with|having) "
+    r"(?P<by>[1-9]|1[0-6])(?=[ x×*])(?! ?(?:cpu|core|gi?b))"
+)
 _BEHIND = regex(
     r"[^\n.;。；]{0,24}[ ,，](?:but |and )?(?:(?:i|we|the job|this job|it) (?:(?:only|just) )?uses? (?:only |just )?"
     r"|(?:只|仅)(?:使?用)了?(?:其中)?的?)(?P<part>\d{1,3})(?= of (?:them|these|those)|[ ,.;张块卡]|\n|\Z)"
@@ -31,6 +37,17 @@ def part_of(words: str, start: int, end: int) -> tuple[int, int] | None:
     """
     part = _BEFORE.search(words, max(0, start - _BEFORE_CHARS), start) or _BEHIND.match(words, end)
     return (int(part[part.lastgroup or 0]), part.start(part.lastgroup or 0)) if part else None
+
+
+def both_sides(words: str) -> tuple[int, int, int] | None:
+    """The nodes (0 if these are not nodes) and GPUs of a server whose folded text says for prefill and for decoding how
+    many have how many GPUs each; and the place.
+    """
+    found = {side["side"]: side for side in _BOTH_SIDES.finditer(words)} if "prefill" in words else {}
+    if len(found) < 2:
+        return None
+    nodes = sum(map(number_of, found.values())) if any(side["nodes"] for side in found.values()) else 0
+    return nodes, sum(number_of(side) * int(side["by"]) for side in found.values()), found["decod"].start()
 
 
 def sides(text: str, counts: Counts) -> Counts:
