@@ -140,8 +140,9 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
         counts += numbers_at(_INSTANCES, words, _INSTANCE_STARTS)
     counts += [(number_of(match), match.start()) for match in matches_at(_SLURM_NODES, text, places(_SLURM, words))]
     counts += [
-        (match["hosts"].count(",") + 1, match.start())
-        for match in matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))
+        (len(set(match["hosts"].split(","))), match.start())
+        for match in matches_at(MPI_HOSTS, text, places((*MPI_LAUNCHERS, "colossalai run"), words))
+        if not is_fine(words, match.start(), match.end())
     ]
     if (specs := words.find(_REPLICA_SPECS)) >= 0:
         replicas = sum(map(int, _REPLICAS.findall(words, specs, specs + _REPLICA_SPECS_CHARS)))

@@ -65,7 +65,11 @@ _DEVICE_LIST = regex(
 )
 MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
 _HOST = r"(?:[\w.-]{1,60}|<[^<>\n]{1,40}>):\d{1,3}"
-MPI_HOSTS = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-H|--hosts?)\s(?P<hosts>{_HOST}(?:,{_HOST}){{0,127}})")
+_HOST_ALONE = r"[\w.-]{2,60}(?![\w.:-])"
+MPI_HOSTS = regex(
+    rf"[a-z]{{6,10}}{COMMAND}\s(?:-H|--hosts?)\s"
+    rf"(?P<hosts>{_HOST}(?:,{_HOST}){{0,127}}|{_HOST_ALONE}(?:,{_HOST_ALONE}){{1,127}})"
+)
 _MPI_PROCESSES = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
 _MPI_PER_NODE = regex(r"npernode[ =](?P<v>\d{1,3})\b")
 # Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
@@ -171,7 +175,8 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
         per_node += numbers_at(_MPI_PER_NODE, words, ("npernode",))
         total += processes
         hosts = [*matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
-        slots = {int(host.rpartition(":")[2]) for match in hosts for host in match["hosts"].split(",")}
+        named = [host for match in hosts for host in match["hosts"].split(",") if ":" in host]
+        slots = {int(host.rpartition(":")[2]) for host in named}
         per_node += [(slots.pop(), hosts[0].start())] if len(slots) == 1 else []
     if any_of(_SEVERAL_NODES, words):
         per_node, gpus = per_node + gpus, []

@@ -16,7 +16,8 @@ _FINE_BEFORE_CHARS = 40  # at most
 _GOES_BEFORE = regex(r"\b(?:works|loads|trains|runs|starts) (?:on|with) \Z")
 _BUT_NOT = regex(r"[^\n.;,]{0,20}, (?:but )?not (?:on|with) ")
 _FINE_BEHIND = regex(
-    r"[ :：]{0,2}(?:(?:is|are|was|were|trains?|runs?|works?) )?(?:fine|ok|all right|normally|works)\b"
+    r"[ :：`]{0,2}(?:there (?:is|was) no (?:problem|issue|error)"
+    r"|(?:(?:is|are|was|were|trains?|runs?|works?) )?(?:fine|ok|all right|normally|works))\b"
     r"(?!-|\?| (?:only|until|but|for|with|on|under|if|tun\w+)\b)"
     r"|[^\n，。；;,.]{0,6}(?:正常|没问题|没有问题)"
 )
