@@ -145,8 +145,15 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
         if "cpu" not in words[max(0, one[1] - _CPU_CHARS) : one[1]] and not _ON_CPU_BEHIND.match(words, one[1])
     ]
     listed = matches_at(_DEVICE_LIST, words, places(_DEVICE_LIST_STARTS, words))
-    lists = [(re.findall(r"\d+", match["list"]), match.start()) for match in listed]
+    lists = [(frozenset(re.findall(r"\d+", match["list"])), match.start()) for match in listed]
+    visible = frozenset[str]().union(*(devices for devices, _ in lists))
     per_node += [(len(devices), place) for devices, place in lists]
+    if lists and not _OTHERS.search(words):
+        groups = {*(devices for devices, _ in lists), *(frozenset({one}) for one in ONE_VISIBLE.findall(words))}
+        together = frozenset[str]().union(*groups)
+        if len(together) == sum(map(len, groups)):  # apart, as of a trainer and the server beside it
+            visible = together
+            per_node.append((len(together), lists[0][1]))
     # The number of an elastic job's processes changes.
     is_shared = "oversubscribe" in words and _SHARED.search(words)
     processes = [] if "--max-np" in words or is_shared else numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
@@ -160,7 +167,7 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
     total += tests
     if "disaggregation-mode" in words:
         total.clear()  # of one side of the server
-    if visible := {device for devices, _ in lists for device in devices}:
+    if visible:
         total = [one for one in total if one[0] <= len(visible)]
     gpus = [
         (number_of(match), match.start())
