@@ -93,6 +93,8 @@ _DIST_TRAIN = regex(
 _DEEPSPEED_GPUS = regex(r"deepspeed\s[^\n]{0,80}?--num_gpus[= ](?P<v>\d{1,3})\b")
 
 _DEVICE_LIST_STARTS = ("visible_devices", "gpus=", "gpus =", "--gpu", "--device", "device_ids", "--include")
+_DEMAND_OF_ONE = regex(r"(?<!-)num_gpus ?= ?1\b")  # an actor's or a trial's, of which Ray runs several
+_DEMANDING = ("actor", "trial", "raylet", "ray.remote")
 ONE_VISIBLE = regex(r"visible_devices[\"'\]]{0,3}\s?[=:]\s?[\"']?(\d{1,2})(?![,\d])")
 # A degree of 1, or the number of a single device
 _ONE_STARTS = ("tensor", "-tp", "gpus=[", "gpus = [")
@@ -176,6 +178,8 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
         and not (":" in match[0] and _COUNT_BEFORE.search(words, max(0, match.start() - 8), match.start()))
     ]
     asked = [*per_node, *total] if times == 1 else []
+    if any_of(_DEMANDING, words):
+        asked = [one for one in asked if not _DEMAND_OF_ONE.match(words, one[1])]
     if not (tests or _OTHERS.search(words)):
         asked += [one for one in (*gpus, *processes) if one[0] > 1]
     if processes and on_gpus:
