@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from distriage.base.texts import regex
 from distriage.facts.counting.numerals import number_of, numbers_at
-from distriage.facts.gpus import GPU_NUMBER
+from distriage.facts.gpus import GPU_NAME, GPU_NUMBER
 from distriage.facts.scanning import Counts, Passage, any_of, first_at, matches_at, most, places
 
 COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
@@ -17,6 +17,12 @@ _VALUE = r"(?::[a-z]\w{0,30})?[\"'\]]{0,2}\s{0,8}[=:填]?\s{0,3}[\"']?(?P<v>\d{1
 _PER_NODE_OPTIONS = (
     *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
     *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "num gpus  ", 'gpu "num', "nprocs", "numprocpernode"),
+)
+_OF_SKYPILOT = ("accelerators", "--gpus")  # accelerators: H100:8, accelerators: {A100: 4}, --gpus H200:8
+_SKYPILOTS = regex(
+    rf"(?:accelerators[\"']?[:= ]\s?|--gpus[ =])[\"'{{]{{0,2}}{GPU_NAME}(?:-[\w-]{{1,16}})?[\"']?:\s?"
+    r"(?P<v>[1-9]|1[0-6])(?!\w|[.:]\d)",
+    re.I,
 )
 _PER_NODE_FIELD = regex(  # GPUs per node: 8
     r"(?:gpu|card)s? ?(?:per|/|(?:on|in) each) ?(?:node|machine|server|host)\*{0,2}\s?[:=]\*{0,2}\s?"
@@ -139,6 +145,7 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
     text, words = passage.text, passage.words
     per_node = numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS) + numbers_at(_DIST_TRAIN, words, ("dist_t",))
     per_node += numbers_at(_PER_NODE_FIELD, words, ("gpu", "card"))
+    per_node += numbers_at(_SKYPILOTS, words, _OF_SKYPILOT)
     per_node += numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
     devices_of_trainer = numbers_at(_DEVICES, words, ("devices",))
     per_node += [
