@@ -124,9 +124,7 @@ class Worker:
                 self._stop.wait(self._timing.poll_s)
 
     def is_stuck(self) -> bool:
-        """Whether it has neither ended a step nor tried to keep a job's lease for minutes: it waits for an answer that
-        will not come.
-        """
+        """Whether it has shown no sign of life for minutes: it waits for an answer that will not come."""
         return time.monotonic() > self._seen_s + STUCK_AFTER_S + self._timing.lease_s
 
     def step(self) -> bool:
@@ -150,16 +148,14 @@ class Worker:
         return bool(deliveries or jobs)
 
     def _receive(self, delivery: Delivery) -> None:
-        store = self._store
+        store, debounce_s = self._store, self._timing.debounce_s
         try:
             payload = json.loads(delivery.payload)
             effect, installation_id = effect_of(delivery.event, payload), installation_of(payload)
             with store.transaction():
-                ignored = follow_delivery(
-                    store, effect, installation_id or 0, self._timing.debounce_s, delivery.received_at
-                )
+                ignored = follow_delivery(store, effect, installation_id or 0, debounce_s, delivery.received_at)
                 news = news_of(delivery.event, payload) if installation_id is not None else None
-                if news is not None and hear(store, news, installation_id or 0, self._timing.debounce_s):
+                if news is not None and hear(store, news, installation_id or 0, debounce_s):
                     ignored = None
                 store.finish(delivery, "ignored" if ignored else "done", ignored)
             if isinstance(effect, Access | Ended) and installation_id is not None:
@@ -254,10 +250,8 @@ class Worker:
         share = 1.0 if job.kind in OF_PEOPLE else BOTS_SHARE
         free_at = self._store.take_write(job.installation_id, share)
         if free_at is not None:
-            raise PacedError(
-                f"writes are paced to stay below GitHub's limits; it goes on in {free_at - self._store.clock():.0f} s",
-                free_at,
-            )
+            wait_s = free_at - self._store.clock()
+            raise PacedError(f"writes are paced to stay below GitHub's limits; it goes on in {wait_s:.0f} s", free_at)
 
     @contextmanager
     def _heartbeat(self, job: Job) -> Iterator[threading.Event]:
