@@ -17,6 +17,7 @@ from distriage_serving.judging.indexes import PastIndexes
 from distriage_serving.judging.judge import look
 from distriage_serving.judging.lane import ClosedError, Lane, LaneJudge, QueueFullError
 from distriage_serving.judging.process import ModelError, ModelGoneError, ModelProcess
+from distriage_serving.judging.turns import Piece, Turns
 from distriage_serving.metrics import Metrics
 
 from support.model_work import (
@@ -159,6 +160,39 @@ def test_requests_take_turns_and_the_oldest_has_every_second_one(lane: Lane, tmp
     gate.touch()
     assert [future.result() for future in (*first, *batch, singles[0], singles[2])] == [0, 2, 4, 6, 8, 20, 24]
     assert (tmp_path / "calls").read_text() == "0 10 1 12 2 3 4 "
+
+
+def queued(turns: Turns, pieces: int) -> list[Piece]:
+    request = [Piece(double, (), 0.0) for _ in range(pieces)]
+    turns.add(request)
+    return request
+
+
+@pytest.mark.parametrize(
+    ("sizes", "pieces"), [([], 5), ([64], 20), ([20], 64), ([64, 64], 20), ([64] * 4, 20), ([64] * 7, 1), ([1, 9], 3)]
+)
+def test_the_turns_before_a_new_request_are_reckoned(sizes: list[int], pieces: int) -> None:
+    turns = Turns()
+    for size in sizes:
+        queued(turns, size)
+    reckoned = turns.before(pieces)
+    new = queued(turns, pieces)
+    before = 0
+    while turns.next() is not new[-1]:
+        before += 1
+    assert reckoned + pieces - 1 == pytest.approx(before, rel=0.1, abs=1)
+
+
+def test_what_is_dropped_has_no_turn() -> None:
+    turns = Turns()
+    first, second, third = (queued(turns, 3) for _ in range(3))
+    for piece in (*first, second[1], third[0]):
+        turns.drop(piece)
+        turns.drop(piece)
+    third[1].future.cancel()  # by another thread, which has not dropped it yet
+    assert (turns.waiting, turns.before(9)) == (4, 4)
+    assert [turns.next() for _ in range(4)] == [second[0], third[2], second[2], None]
+    assert (turns.waiting, turns.before(9)) == (0, 0)
 
 
 def test_a_request_whose_turns_would_come_too_late_is_refused(keyword_bundle: Path, tmp_path: Path) -> None:

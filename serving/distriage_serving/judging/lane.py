@@ -87,7 +87,7 @@ class Lane:
 
     @property
     def waiting(self) -> int:
-        """Pieces of work in the queue, without abandoned ones."""
+        """Pieces of work in the queue."""
         with self._lock:
             return self._turns.waiting
 
@@ -144,9 +144,14 @@ class Lane:
     def _queue(self, work: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> list[Future[T]]:
         pieces = [Piece(work, each, time.perf_counter()) for each in arguments]
         self._turns.add(pieces)
-        for _ in pieces:
+        for piece in pieces:
+            piece.future.add_done_callback(partial(self._drop, piece))  # it may have been cancelled
             self._threads.submit(self._run)  # not this piece, but the one whose turn it is then
         return [piece.future for piece in pieces]
+
+    def _drop(self, piece: Piece, _: Future[Any]) -> None:
+        with self._lock:
+            self._turns.drop(piece)
 
     def _run(self) -> None:
         with self._lock:

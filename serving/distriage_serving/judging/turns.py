@@ -6,7 +6,6 @@ to the one of the others of which the fewest pieces were begun, so that a long o
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ class Piece:
 
     Attributes:
         queued_s: When it was queued, by `time.perf_counter`.
-        future: Cancelled by one who does not wait any more.
+        future: Cancelled by one who does not wait any more, who then has the piece dropped.
     """
 
     work: Callable[..., Any]
@@ -30,12 +29,8 @@ class Piece:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    pieces: deque[Piece]
+    pieces: dict[Piece, None]  # those that wait, in their order
     begun: int = 0
-
-    @property
-    def left(self) -> int:
-        return sum(not piece.future.cancelled() for piece in self.pieces)
 
 
 class Turns:
@@ -43,31 +38,45 @@ class Turns:
 
     def __init__(self) -> None:
         self._requests: list[_Request] = []  # the oldest first
+        self._request_of: dict[Piece, _Request] = {}
         self._oldest_is_next = True
 
     @property
     def waiting(self) -> int:
-        """Pieces that wait, without cancelled ones."""
-        return sum(request.left for request in self._requests)
+        """Pieces that wait."""
+        return len(self._request_of)
 
     def before(self, pieces: int) -> int:
         """About how many pieces have their turn before the last of a new request with this number of pieces."""
-        return sum(min(request.left, pieces) for request in self._requests)
+        if not self._requests:
+            return 0
+        oldest, *others = (len(request.pieces) for request in self._requests)
+        in_turn = sum(min(left, pieces) for left in others)
+        return in_turn + min(oldest, in_turn + pieces)  # the oldest has as many turns as all others together
 
     def add(self, pieces: Iterable[Piece]) -> None:
         """A request comes; it may be empty."""
-        if waiting := deque(pieces):
-            self._requests.append(_Request(waiting))
+        request = _Request(dict.fromkeys(pieces))
+        if request.pieces:
+            self._requests.append(request)
+            self._request_of.update(dict.fromkeys(request.pieces, request))
+
+    def drop(self, piece: Piece) -> None:
+        """It does not wait any more, if it did."""
+        request = self._request_of.pop(piece, None)
+        if request is not None:
+            del request.pieces[piece]
+            if not request.pieces:
+                self._requests.remove(request)
 
     def next(self) -> Piece | None:
         """The piece whose turn it is, now running; None if none waits."""
         while self._requests:
             oldest, *others = self._requests
             request = min(others, key=lambda each: each.begun) if others and not self._oldest_is_next else oldest
-            piece = request.pieces.popleft()
-            if not request.pieces:
-                self._requests.remove(request)
-            if piece.future.set_running_or_notify_cancel():
+            piece = next(iter(request.pieces))
+            self.drop(piece)
+            if piece.future.set_running_or_notify_cancel():  # else it was cancelled a moment ago
                 request.begun += 1
                 self._oldest_is_next = request is not oldest
                 return piece
