@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 MAX_RETRY_AFTER_S: Final = 60
 _SMOOTHING: Final = 0.2  # weight of the newest report in the mean time of one
+_MOST_TIMES: Final = 3  # the mean, that a report counts: a single slow one says little of the others
 
 
 class QueueFullError(Exception):
@@ -161,12 +162,14 @@ class Lane:
         process = self._idle.get()
         started_s = time.perf_counter()
         try:
+            process.ready()
+            started_s = time.perf_counter()  # to load the model is no report's work
             answer = partial(piece.future.set_result, process.run(piece.work, *piece.arguments))
         except BaseException as error:  # for the one who waits
             answer = partial(piece.future.set_exception, error)
         self._idle.put(process)
         seconds = time.perf_counter() - started_s
-        self._item_s += _SMOOTHING * (seconds - self._item_s)
+        self._item_s += _SMOOTHING * (min(seconds, _MOST_TIMES * self._item_s) - self._item_s)
         self._observe(started_s - piece.queued_s, seconds)
         answer()
 

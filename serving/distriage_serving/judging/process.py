@@ -105,6 +105,20 @@ class ModelProcess:
         self.stop()
         raise answer
 
+    def ready(self) -> None:
+        """Start the process anew if it ended, or now if it has not been started.
+
+        Raises:
+            ModelGoneError: it cannot be started.
+        """
+        if self._connection is not None and not self._process.is_alive():
+            self._end()  # killed while it waited, as where memory runs out
+        if self._connection is None:
+            try:
+                self.start()
+            except DistriageError as error:  # of the model, not of the work
+                raise ModelGoneError(str(error)) from None
+
     def run(self, work: Callable[Concatenate[Classifier, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `work(classifier, ...)` in the process; arguments and result are pickled.
 
@@ -114,13 +128,7 @@ class ModelProcess:
             ModelError: it failed otherwise.
             DistriageError: raised by `work`.
         """
-        if self._connection is not None and not self._process.is_alive():
-            self._end()  # killed while it waited, as where memory runs out
-        if self._connection is None:
-            try:
-                self.start()
-            except DistriageError as error:  # of the model, not of the work
-                raise ModelGoneError(str(error)) from None
+        self.ready()
         connection = self._connection
         assert connection is not None
         try:
