@@ -30,7 +30,7 @@ from distriage_serving.store import (
 )
 
 from support.databases import fresh_postgresql
-from support.queue_server import Queue, csrf, log_in, queue, visitor
+from support.queue_server import TOKEN, Queue, csrf, log_in, queue, visitor
 from support.server import running
 from support.waiting import until
 from support.webhook import BOT, post
@@ -170,9 +170,10 @@ def test_probes_that_come_often_write_seldom(tmp_path: Path) -> None:
 
 
 def test_readyz_asks_the_database_and_metrics_count_what_is_in_it(keyword_bundle: Path, postgresql_server: str) -> None:
+    load = partial(Classifier, keyword_bundle, threads=1)
     with ExitStack() as database:
         url = database.enter_context(fresh_postgresql(postgresql_server))
-        with Store.open(url) as store, running(partial(Classifier, keyword_bundle, threads=1), store=store) as server:
+        with Store.open(url) as store, running(load, store=store, admin_token=TOKEN) as server:
             store.put_job(NewJob("check:a", "check", "o/r"))
             counters = server.client.get("/metrics").text
             assert (
@@ -187,6 +188,8 @@ def test_readyz_asks_the_database_and_metrics_count_what_is_in_it(keyword_bundle
             counters = server.client.get("/metrics").text
             assert "distriage_jobs{" not in counters and "distriage_database_up 0.0" in counters
             assert server.client.get("/livez").status_code == 200
+            with running(load, store=store) as reader:  # only callers with keys, who ask about past issues
+                assert reader.client.get("/readyz").status_code == 200
 
 
 @pytest.mark.database

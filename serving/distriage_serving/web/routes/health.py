@@ -30,7 +30,7 @@ class Alive(BaseModel):
 
 
 class Ready(BaseModel):
-    """The model is loaded, and the database, where there is one, answers."""
+    """The model is loaded, and the database, where bot or queue write to one, can be written to."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -48,13 +48,13 @@ async def livez(request: Request) -> Alive:
 
 @router.get("/readyz", summary="Can it do its work?")
 async def readyz(request: Request) -> Ready:
-    """Send requests only while this succeeds; before the model is loaded, or while the database of bot and queue
-    cannot be written to, it is a 503.
+    """Send requests only while this succeeds; before the model is loaded, or while the database cannot be written to
+    that bot or queue write to, it is a 503.
     """
-    engine = rooms(request).engine
-    name = engine.bundle.manifest.name
-    store = rooms(request).store
-    if store is not None:
+    here = rooms(request)
+    name = here.engine.bundle.manifest.name
+    store = here.store
+    if store is not None and (here.settings.has_bot or here.settings.has_queue):  # else it is only read
         try:
             await write_soon(request, store.check)
         except UnavailableError as error:
