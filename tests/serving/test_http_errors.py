@@ -223,7 +223,9 @@ def test_a_model_that_is_killed_is_a_503_and_passes(gated: GatedModel, log_lines
     with running(gated) as server:
         assert_problem(post(server.client, {"title": "dodo"}), 503, "not-ready")
         assert post(server.client, {"title": "a hang"}).status_code == 200
-    assert sum('"event": "report_failed"' in line for line in log_lines) == 1
+        answer, gone = post(server.client, {"reports": [{"title": "a hang"}, {"title": "dodo"}]}).json()["verdicts"]
+        assert answer["title"] == "a hang" and "send it again" in gone["error"]
+    assert sum('"event": "report_failed"' in line for line in log_lines) == 2
 
 
 def test_a_report_on_which_the_model_fails_costs_a_batch_no_other_answer(gated: GatedModel) -> None:

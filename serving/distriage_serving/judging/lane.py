@@ -118,7 +118,7 @@ class Lane:
             errors of `ModelProcess.run`.
 
         Raises:
-            QueueFullError: the queue is full.
+            QueueFullError: the queue is full, or its turns would come too late.
             ClosedError: the lane is closed.
         """
         with self._lock:

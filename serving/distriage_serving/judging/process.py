@@ -62,7 +62,9 @@ class ModelError(Exception):
 
 
 class ModelGoneError(ModelError):
-    """Somebody killed the model's process, or it cannot be started: no fault of the report, and it may pass."""
+    """The model's process was killed, as where memory runs out, or cannot be started: as a rule no fault of the report,
+    which may be sent again.
+    """
 
 
 class ModelProcess:

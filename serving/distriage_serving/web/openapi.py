@@ -29,8 +29,8 @@ _WHEN: Final[Mapping[int, str]] = {
     415: "The body is not plain application/json.",
     422: "The body does not fit the schema, is blank, or holds too many reports.",
     500: "The server failed; its log has more under the request id.",
-    503: "Not now: the model is being loaded, the queue is full, too many requests came at once, or time ran out. "
-    "See the header Retry-After.",
+    503: "Not now: the model is being loaded or its process ended, the queue is full or too long for this request, "
+    "too many requests came at once, or time ran out. See the header Retry-After.",
 }
 _EVERYWHERE: Final = (400, 408, 413, 500, 503)
 

@@ -163,7 +163,7 @@ async def classify(request: Request) -> Response:
             raise invalid(faults[0])
         (verdict,) = await ask(reports)
         if isinstance(verdict, ModelGoneError):
-            raise unavailable("not-ready", "the model's process was killed; another begins", LOADING_RETRY_AFTER_S)
+            raise unavailable("not-ready", "the model's process ended", LOADING_RETRY_AFTER_S)
         if isinstance(verdict, ModelError):
             raise verdict
         if isinstance(verdict, FailedRecord):
@@ -178,6 +178,8 @@ async def classify(request: Request) -> Response:
 
 
 def _record(report: IssueReport, answer: Verdict | FailedRecord | ModelError) -> Verdict | FailedRecord:
+    if isinstance(answer, ModelGoneError):
+        return FailedRecord(id=report.id, error="not read: the model's process ended; send it again")
     if isinstance(answer, ModelError):  # the other reports of the batch have been paid for
         return FailedRecord(id=report.id, error="the model failed on this report")
     return answer
