@@ -80,8 +80,9 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         ("█ 57%\n[rank3] timeout █".encode()[1:-1], "\ufffd\ufffd 57%", "[rank3] timeout \ufffd"),
         (b"It hangs\n" + b"step 1 done\n" * 99 + b"\xff\xfe" * 5, "It hangs", "step 1 done\n" * 99 + "\ufffd" * 10),
         (b"It hangs\n" + b"step 1 done\n" * 9 + b"\0" * 9, "It hangs", "step 1 done\n" * 9),
+        (b"It hangs\n" + b"\0" * 4096 + b"step 1 done\n" + b"\0" * 4096, "It hangs", "step 1 done\n"),
     ],
-    ids=["PowerShell", "torn by tail", "stray bytes", "a node died"],
+    ids=["PowerShell", "torn by tail", "stray bytes", "a node died", "whole blocks"],
 )
 def test_a_log_s_odd_bytes_do_not_refuse_it(tmp_path: Path, content: bytes, title: str, body: str) -> None:
     report = read_report(write(tmp_path, content, "a.log"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from dataclasses import replace
@@ -19,6 +20,7 @@ from distriage.recipe.text import MAX_TITLE_CHARS
 
 MAX_STRAY_SHARE = 0.01  # of characters that are not UTF-8; a larger share means another encoding
 MAX_NUL_SHARE = 0.1  # a node that dies leaves some in its log
+MIN_NUL_BLOCK = 64  # bytes; so many together are a block of a disk that was never written
 MAX_TORN = 6  # bytes, of one character at each end
 _TABLES = (".csv", ".tsv")  # read as one report, a table would become a title and a body
 _FENCES = ("```", "~~~")
@@ -124,6 +126,7 @@ def _decode(content: bytes, name: str) -> str:
     """The text, with a mark for each stray byte: `tail -c` cuts characters, and logs hold other bytes."""
     if encoding_of(content) == "utf-16":
         return content.decode("utf-16", "replace")
+    content = re.sub(rb"\0{%d,}" % MIN_NUL_BLOCK, b"", content)
     nuls = content.count(b"\0")
     if nuls > MAX_NUL_SHARE * len(content):
         raise InputError(f"{name}: binary data; expected text in UTF-8")
