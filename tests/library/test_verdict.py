@@ -172,10 +172,18 @@ def test_the_mode_decides_the_outcome(keyword_classifier: Classifier) -> None:
     assert outcomes == {Mode.BEST: "apply", Mode.BALANCED: "apply", Mode.PRECISE: "suggest"}
 
 
-def test_a_title_has_one_line_and_no_colours(keyword_classifier: Classifier) -> None:
+@pytest.mark.parametrize(
+    "title",
+    [
+        "\x1b[1;31mNCCL timeout\x1b[0m\r\nafter  [10m]\x1b[K",
+        "\x1b[1;38:2::255:100:100;48:2::0:0:0mNCCL timeout\x1b(B\x1b[m after [10m]",
+        "\x1b]8;;https://example.org\x07NCCL timeout\x1b]8;;\x1b\\ after [10m]",
+    ],
+    ids=["colours", "any colours", "a link"],
+)
+def test_a_title_has_one_line_and_nothing_that_a_terminal_obeys(keyword_classifier: Classifier, title: str) -> None:
     """As the first line of a log that a terminal showed in red."""
-    report = IssueReport("\x1b[1;31mNCCL timeout\x1b[0m\r\nafter  [10m]\x1b[K", "it hangs")
-    assert verdict_of(keyword_classifier, report).title == "NCCL timeout after [10m]"
+    assert verdict_of(keyword_classifier, IssueReport(title, "it hangs")).title == "NCCL timeout after [10m]"
 
 
 def test_lone_surrogates_do_not_break_the_json(keyword_classifier: Classifier) -> None:

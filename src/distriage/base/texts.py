@@ -71,12 +71,13 @@ def regex(text: str, flags: int = 0) -> re.Pattern[str]:
     return cast(re.Pattern[str], _Later(text, flags))
 
 
-_COLOUR = regex(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+# Of a terminal (ECMA-48): colours and moves, links and titles, choices of a character set.
+_ESCAPES = regex(r"\x1b(?:\[[0-?]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[(-/][0-~])")
 
 
 def one_line(text: str) -> str:
-    """A title on one line, without a terminal's colours."""
-    return " ".join(_COLOUR.sub("", text).split())
+    """A title on one line, without a terminal's colours and links."""
+    return " ".join(_ESCAPES.sub("", text).split())
 
 
 def packaged(package: str, name: str) -> str:
