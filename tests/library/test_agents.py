@@ -215,6 +215,8 @@ def test_a_message_that_is_too_long_is_skipped_whole(classifier: Classifier) -> 
         ({"title": TITLE, "top": 11}, "top: 11; expected how many"),
         ({"title": TITLE, "top": True}, "top: True"),
         ({"title": TITLE, "shell": "rm"}, "shell: not an argument; expected title, body, issue, top"),
+        ({"title": TITLE, "shell": None}, "shell: not an argument; expected title, body, issue, top"),
+        ({"title": TITLE, "": None}, ": not an argument; expected title, body, issue, top"),
         ({"title": " "}, "report: empty; expected a title or a body"),
     ],
 )

@@ -119,12 +119,12 @@ def checked_arguments(arguments: object, schema: Mapping[str, Any]) -> dict[str,
     if not isinstance(arguments, dict):
         raise InputError(f"arguments: {type(arguments).__name__}; expected an object")
     known, given = schema["properties"], {name: value for name, value in arguments.items() if value is not None}
+    if unknown := [name for name in arguments if name not in known]:
+        raise InputError(f"{_shown(unknown[0])}: not an argument; expected {', '.join(known)}")
     for name in schema.get("required", ()):
         if name not in given:
             raise InputError(f"{name}: missing; expected {known[name]['description']}")
     for name, value in given.items():
-        if name not in known:
-            raise InputError(f"{_shown(name)}: not an argument; expected {', '.join(known)}")
         about = known[name]
         if about["type"] == "string":
             fits = isinstance(value, str) and value in about.get("enum", (value,))
