@@ -119,12 +119,14 @@ def test_who_fetches_past_issues_is_told_that_their_forms_are_not_to_be_read(
 
 
 @pytest.mark.parametrize(("fault", "is_asked_again"), [(faults.status(500), True), (faults.status(403), False)])
-def test_a_passing_failure_is_not_kept(
+def test_a_passing_failure_is_not_kept_and_says_nothing_of_permissions(
     github: GitHub, client: Client, fault: faults.Fault, is_asked_again: bool
 ) -> None:
     github.files[f"owner/repo/{FOLDER}/bug.yml"] = FORM
     github.troubles.append(Trouble("GET .*/ISSUE_TEMPLATE", fault, times=99))
-    assert form_lines(client, "owner/repo") is None
+    said: list[str] = []
+    assert form_lines(client, "owner/repo", said.append) is None
+    assert ("contents: read" not in said[0]) == is_asked_again
     github.troubles.clear()
     assert (form_lines(client, "owner/repo") is not None) == is_asked_again
 

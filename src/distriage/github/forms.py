@@ -44,9 +44,11 @@ def form_lines(client: Client, repository: str, warn: Callable[[str], None] = la
             lines = _read(client, repository)
             _kept.put(key, lines)
         except GitHubError as error:
-            warn(f"{repository}: its issue forms cannot be read, which needs `contents: read`: {error}")
+            refused = isinstance(error, RefusedError)  # else it is asked again at the next look
+            needs = ", which needs `contents: read`" if refused else ""
+            warn(f"{repository}: its issue forms cannot be read{needs}: {error}")
             lines = _kept.get(key, stale=True) or _NO_FORMS
-            if isinstance(error, RefusedError):  # else it is asked again at the next look
+            if refused:
                 _kept.put(key, lines)
     return None if lines == _NO_FORMS else lines
 
