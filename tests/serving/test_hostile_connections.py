@@ -180,7 +180,7 @@ def problem_of(answer: bytes) -> Problem:
 
 @pytest.mark.parametrize("first", [b"", b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"], ids=["new", "kept alive"])
 def test_a_head_that_does_not_arrive_in_time_is_given_up(
-    server: Running, monkeypatch: pytest.MonkeyPatch, first: bytes
+    server: Running, monkeypatch: pytest.MonkeyPatch, log_lines: list[str], first: bytes
 ) -> None:
     monkeypatch.setattr(server.waiting, "timeout_s", 0.5)
     with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT_S) as connection:
@@ -192,6 +192,7 @@ def test_a_head_that_does_not_arrive_in_time_is_given_up(
     *before, last = answer.split(b"HTTP/1.1 ")[1:]
     assert [part[:3] for part in before] == ([b"200"] if first else [])
     assert last.startswith(b"408 ") and problem_of(last).code == "head-timeout"
+    until(lambda: any(f'"request_id": "{problem_of(last).request_id}"' in line for line in log_lines))
 
 
 @pytest.mark.parametrize(

@@ -162,8 +162,7 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse anything but HTTP/1, too large a head, or too small chunks."""
-        problem = ProblemError(400, "bad-request", self.conn.refused or msg)
-        log(logging.INFO, "request_refused", request_id=self._refuse(problem), reason=problem.detail)
+        self._refuse(ProblemError(400, "bad-request", self.conn.refused or msg))
 
     def _wait(self) -> None:
         self._stop_waiting()
@@ -180,8 +179,8 @@ class Connection(H11Protocol):
         detail = f"the request's head did not arrive within {self._waiting.timeout_s:g} s"
         self._refuse(ProblemError(408, "head-timeout", detail))
 
-    def _refuse(self, problem: ProblemError) -> str:
-        """Answer with a problem, if there can be an answer, and end the connection; returns the request's id."""
+    def _refuse(self, problem: ProblemError) -> None:
+        """Answer with a problem, if there can be an answer, end the connection, and say so in the log."""
         self._stop_waiting()
         request_id = uuid.uuid4().hex
         if self.cycle is not None and not self.cycle.response_complete:
@@ -190,7 +189,7 @@ class Connection(H11Protocol):
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             self.transport.write(as_bytes(problem, b"close", request_id))
         self.transport.close()
-        return request_id
+        log(logging.INFO, "request_refused", request_id=request_id, reason=problem.detail)
 
 
 def protocol(settings: Settings, door: Door) -> Made:
