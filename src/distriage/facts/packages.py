@@ -38,7 +38,7 @@ _PYTHON = regex(
     rf"{NAME_BEFORE}(?<!requires\s)(?<!require\s)(?<!needs\s)python(?:_version(?==))?{NAME_AFTER}{NOTE}{GAP}(?=[23]\.){VERSION}",
     re.I,
 )
-_PY = regex(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
+_PY = regex(rf"{NAME_BEFORE}py ?(?=3\.\d){VERSION}", re.I)
 _PY_TAG = regex(r"(?<![A-Za-z0-9])py(?P<py>3(?:[5-9]|1[0-4]))(?![A-Za-z0-9]|\.\d)")  # of an image, beside `cu116`
 _PYTHON_OF_PATH = regex(  # lib/python3.10/site-packages/, bin/python3.10, Python38\\lib\\site-packages, a wheel
     r"python(?:(?P<v>[23]\.\d{1,2})(?:/(?:site-packages|dist-packages|lib-dynload|[a-z_]{2,30}(?:/|\.py))"
@@ -110,7 +110,11 @@ _DRIVER_SERIES = regex(
     r"(?:(?<=-\d\d\d)|(?<=:\s\d\d\d)|(?=\s{0,3}(?:[,;.()|/，；。）\n]|\Z)| (?:and|on|with) |(?(nvidia)|(?!))))",
     re.I,
 )
-_CANN = regex(rf"{NAME_BEFORE}cann(?:[ _-]?version)?(?:[\"'`*|\n:=v(：]|{BLANKS}|{IS}){{1,10}}(?=\d\.){VERSION}", re.I)
+_CANN = regex(  # in the lines of its file, as vLLM Ascend's `collect_env` prints them, or beside its name
+    rf"{NAME_BEFORE}cann(?::\s{{1,9}}package_name=\S{{1,60}}\s{{1,9}}version="
+    rf"|(?:[ _-]?version)?(?:[\"'`*|\n:=v(：]|{BLANKS}|{IS}){{1,10}}(?=\d\.)){VERSION}",
+    re.I,
+)
 _NVIDIA_SMI = regex(rf"nvidia-smi{_DRIVER_VERSION}", re.I)
 
 
@@ -152,7 +156,7 @@ def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = 
 
     cuda, torch_cuda = _cuda_versions(passage, torch, at)
     return {
-        "python": at(_PYTHON, "python") or at(_PY, "py3.") or at(_PY_TAG, "py3"),
+        "python": at(_PYTHON, "python") or at(_PY, "py3.", "py 3.") or at(_PY_TAG, "py3"),
         "cuda": cuda,
         "torch_cuda": torch_cuda,
         "rocm": at(_ROCM_INSTALLED, "rocm version")

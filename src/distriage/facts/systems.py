@@ -11,7 +11,7 @@ from distriage.facts.scanning import Passage, any_of, before_on_line, first_at, 
 _NAMED = regex(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
     r"|Red Hat Enterprise Linux|RHEL|Rocky(?: Linux|(?= (?:[89]|10)\b(?! times)))|Alibaba Cloud Linux|SUSE|SLES"
-    r"|Fedora|Arch Linux|Amazon Linux|Scientific Linux|Linux Mint|Pop!?[ _]?OS"
+    r"|Fedora|openEuler|Arch Linux|Amazon Linux|Scientific Linux|Linux Mint|Pop!?[ _]?OS"
     r"|mac ?OS(?: ?X)?|(?-i:OS ?X|osx(?= v?\d))\b:?"
     # "sliding windows" is not a system
     r"|windows subsystem for linux|(?-i:W)indows(?!\s?/\s?(?:linux|mac))"
@@ -24,7 +24,7 @@ _NAMED = regex(
     re.I,
 )
 _STARTS = (
-    *("ubuntu", "centos", "debian", "red hat", "rhel", "rocky", "alibaba cloud", "suse", "sles", "fedora"),
+    *("ubuntu", "centos", "debian", "red hat", "rhel", "rocky", "alibaba cloud", "suse", "sles", "fedora", "openeuler"),
     *("arch linux", "amazon linux", "scientific", "linux mint", "pop", "macos", "mac os", "os x", "osx"),
     *("windows", "wsl", "win1", "win 1"),
 )
@@ -58,7 +58,7 @@ _WORKS_CHARS = 110  # at most
 # The line of a form; any text after the colon is a system.
 _LINE = regex(
     r"(?:What operating system[^\n?]{0,50}\?\n|Operating systems\n{1,2}"
-    r"|(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?"
+    r"|(?:(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?|操作系统(?:版本)?)"
     r"\s?(?:\([^()\n]{0,130}\)\s?)?"
     r"\*{0,2}[:：]\*{0,2})[^\S\n]{0,40}(?P<v>[A-Za-z](?:[\w.+! -]|(?<=GNU)/){1,59})",
     re.I,
@@ -73,6 +73,7 @@ _LINE_STARTS = (
     "os platform",
     "operating system",
     "what operating system",
+    "操作系统",
 )
 # Not a command's name, as that of `sw_vers`, nor that of an image or a service.
 _SYSTEM = regex(
