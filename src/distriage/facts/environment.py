@@ -43,6 +43,7 @@ _WAS_RUN = regex(
     r"\b(?:i|we) (?:\w{2,10} )?(?:run|ran|running|use|used|using|tried|try|launch(?:ed)?|train(?:ed)?|start(?:ed)?)\b"
     r"|\b(?:hangs?|hung|stuck|crash(?:es|ed)?|fail(?:s|ed|ure)?|errors?(?! in\b))\b"
 )
+_OF_A_MAC = regex(r"(?:Apple )?M\d\b|.*\d{3}M\b")  # M2 Max, GeForce GT 750M
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 
 
@@ -159,7 +160,9 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         is_part = fact == "gpu_count" and nodes is not None and count < nodes[0]  # one process's, of several nodes
         if fact == "nodes" or not (on_cpu or is_part):
             found.setdefault(fact, (count, output.source(place)))
-    found |= _placed("os", system_of(stated), stated) or _placed("os", windows_of_paths(output), output)
+    is_remote = bool(nodes and nodes[0] > 1) or (model is not None and not _OF_A_MAC.match(model[0]))
+    system = system_of(stated, is_remote=is_remote)
+    found |= _placed("os", system, stated) or _placed("os", windows_of_paths(output), output)
     found |= _placed("launcher", launcher_of(own), own) or _placed("launcher", launcher_of(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
     values: dict[str, Any] = {"framework": framework[0], **{fact: value for fact, (value, _) in found.items()}}

@@ -125,12 +125,16 @@ _FINE_BEHIND = regex(
 )
 
 
-def system_of(passage: Passage) -> tuple[str, int] | None:
-    """The system in a form's line, else the first one named, with its number if stated anywhere; and its place."""
+def system_of(passage: Passage, *, is_remote: bool = False) -> tuple[str, int] | None:
+    """The system in a form's line, else the first one named, with its number if stated anywhere; and its place.
+
+    Args:
+        is_remote: Whether the job runs on no Mac: "my MacBook" is where it is submitted from.
+    """
     stated = _of_a_line(passage.text, passage.words)
     if stated and stated[0].lower() not in _NOTHING:
         return stated
-    return _in_prose(passage.text, passage.words) or stated
+    return _in_prose(passage.text, passage.words, is_remote) or stated
 
 
 def windows_of_paths(passage: Passage) -> tuple[str, int] | None:
@@ -158,7 +162,7 @@ def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
     return linux
 
 
-def _in_prose(text: str, words: str) -> tuple[str, int] | None:
+def _in_prose(text: str, words: str, is_remote: bool) -> tuple[str, int] | None:
     first = built = None
     for match in matches_at(_NAMED, text, places(_STARTS, words)):
         start = match.start()
@@ -180,7 +184,7 @@ def _in_prose(text: str, words: str) -> tuple[str, int] | None:
             return _written(name), start
     if first is not None:
         return _written(first["v"]), first.start()
-    if mac := first_at(_A_MAC, words, places(_A_MAC_STARTS, words)):
+    if not is_remote and (mac := first_at(_A_MAC, words, places(_A_MAC_STARTS, words))):
         return "macOS", mac.start()
     for kernel in matches_at(_KERNEL, words, places(_KERNEL_STARTS, words)):
         if not _works(words, kernel.start(), kernel.end()):
