@@ -118,11 +118,11 @@ def _framework_version(words: tuple[str, ...]) -> re.Pattern[str]:
     name = f"(?:{'|'.join(sorted(map(re.escape, words), key=len, reverse=True))})"
     # Maven's coordinates have Scala's release before its own.
     # Not "TF 2.0: `python -c ...`", which says how to ask for the version, nor of a log "will be removed in TF 2.0" and
-    # "vllm     3577.9s".
+    # "vllm     3577.9s". A tag may begin with a word, core_v0.14.0.
     return re.compile(
         rf"(?:{NAME_BEFORE}(?<!included\sin\s)(?<!removed\sin\s){name}"
         rf"(?:_version|\.__version__\)?|\.version(?:\sis)?|-cu\d{{2,3}}(?:mkl)?|(?:-node)?-[cg]pu)?{NAME_AFTER}{_NO_LONGER_NAME}"
-        rf"(?:\sAPI\sserver|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}(?!\d{{4}}|[12]\.0:)"
+        rf"(?:\sAPI\sserver|\scommit\sid|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}(?:[a-z]{{2,9}}_v)?(?!\d{{4}}|[12]\.0:)"
         rf"|(?<=:){name}_2\.1[0-3]:|(?<=/){name}(?:-[a-z]{{1,10}})?\simage\s(?:with|tag|version)\sv?"
         rf"|(?<=/){name}-(?=\d[\w.+]{{1,60}}-(?:cp|py)\d|\d+\.\d+\.\d+[/#.-])"  # of a wheel, or of an unpacked release
         rf"|{_IMAGE}{name}(?:-[a-z]{{1,10}})?:v?){VERSION}",

@@ -53,8 +53,7 @@ _NAMED = regex(  # another thing with its version, to which the number behind it
     r"|\b[Dd]owngrad(?:e|ed|ing)\s(?!(?:it|this|back|version|everything)\s)(?P<moved>[\w-]{2,30})\s(?:to|from)\s"
 )
 _ONLY = regex(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
-# The words for a version that works. "Works around", "works only": not quite. In "torch 2.8.0, works with torch 2.7.1"
-# they are of the second one.
+# A version that works; not "works around". In "torch 2.8.0, works with torch 2.7.1" the words are of the second one.
 _WORKS_BEHIND = regex(
     r"(?!\)?,\s(?:it\s)?(?:works?|worked)\s(?:fine\s)?(?:with|in|on|under|for)\s(?:the\s)?(?:[\w.-]{1,30}[\s=]{1,2})?v?\d)"
     r"(?:\.x\b)?(?:-cp\d\S{0,40})?[`'\"*)]{0,3},?\s(?:it\s|this\s|everything\s|all\s|the\ssame\s\w{3,9}\s)?"
@@ -69,7 +68,8 @@ _WORKS_BEFORE = regex(
     r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|(?:is|was)\sworking|fine|ok|as\s(?:they|it)\sdo(?:es)?|does(?:n.t|\snot)\s(?:occur|happen)"
     r"|(?:issue|problem|bug|error|crash|hang|it|this|that)\s(?:does|did)(?:n.t|\snot)\s(?:appear|exist|happen|occur)"
     r"|not\sreproduc(?:ed|ible)"
-    r"|no\s(?:problems?|errors?|issues?))\s(?:fine\s|well\s|correctly\s)?(?:with|on|in|under|up\sto)\s(?:the\s)?\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z",
+    r"|no\s(?:problems?|errors?|issues?))\s(?:fine\s|well\s|correctly\s)?(?:with|on|in|under|up\sto)\s(?:the\s)?\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z"
+    r"|\n[\s*-]{0,6}previous\s\Z",  # of Megatron's form, beside the new one
     re.I,
 )
 _WORKS_BEFORE_CHARS = 40  # at most
