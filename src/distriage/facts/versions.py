@@ -34,7 +34,7 @@ GAP = (  # each text is read in one way only
 )
 # Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
 NOTE = (
-    r"(?:\snightly|\sbuilt\sfrom\ssource(?=\s\()|\sinfo-{5,20}(?=\n)|\sversion:?\s\([^()\n\d]{3,120}\)(?=:)"
+    r"(?:\snightly|\s(?:main|master)(?=\s\(v?\d)|\sbuilt\sfrom\ssource(?=\s\()|\sinfo-{5,20}(?=\n)|\sversion:?\s\([^()\n\d]{3,120}\)(?=:)"
     r"|\sversion\s\((?:GPU\?|accelerator\?|use\scommand\sbelow|[ ]{3,120}|e\.g\.?,?\s[\d.]{1,10})\)"
     r"|(?P<to>\s(?:from\sv?(?P<left>\d[\d.]{1,12})\s)?to(?=\s)))?"
 )
