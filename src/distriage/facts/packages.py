@@ -136,9 +136,9 @@ def python_of_paths(*passages: Passage) -> Versions:
 
 def torch_versions(passage: Passage, *, labelled: bool = False) -> Versions:
     """Every version of torch that a text names; see `versions_of_packages`."""
-    return versions_at(_TORCH, passage, places(_TORCH_STARTS, passage.words), labelled=labelled) or versions_at(
-        _TORCH_OF_FORM, passage, places(("framework:",), passage.words), labelled=labelled
-    )
+    of_form = versions_at(_TORCH_OF_FORM, passage, places(("framework:",), passage.words), labelled=labelled)
+    named = versions_at(_TORCH, passage, places(_TORCH_STARTS, passage.words), labelled=labelled)
+    return joined((of_form, named))
 
 
 def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = False) -> dict[str, Versions]:

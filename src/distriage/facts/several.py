@@ -37,7 +37,7 @@ def moved_in(title: str) -> Versions:
 
 
 def of_title(named: Versions, title: str) -> Versions:
-    """The one of several releases that the title names alone; `2.0.0.dev3` tells more of it than `2.0`."""
+    """The one of several releases that the title names alone; the body's `2.0.1` tells more of it than `2.0`."""
     if (moved := _MOVED.search(title)) and {moved["left"], moved["to"]} <= named.in_use.keys():
         left, to = moved["left"], moved["to"]
         return Versions({to: named.in_use[to]}, {**named.working, left: named.in_use[left]})
@@ -45,8 +45,8 @@ def of_title(named: Versions, title: str) -> Versions:
     if not len(titled) == 1 < len(named.in_use):
         return named
     begin = f"{next(iter(titled))}."
-    built = {version: at for version, at in named.in_use.items() if version.startswith(begin) and "dev" in version}
-    return Versions(built if len(built) == 1 else titled, named.working)
+    longer = {version: at for version, at in named.in_use.items() if version.startswith(begin)}
+    return Versions(longer if len(longer) == 1 else titled, named.working)
 
 
 def of_a_list(named: Versions, text: str) -> Versions:
