@@ -100,6 +100,29 @@ def test_elsewhere_a_number_needs_a_name() -> None:
         ("Hang with an older plugin, no such problem with 1.16.0", "NCCL 2.25.1", "NVIDIA/nccl#1"),
         ("Pods stuck with JobSet v0.10.0, works with 0.8.1", "Trainer 2.1.0", "kubeflow/trainer#1"),
         ("Wrong with triton 3.5.0, works with 2.2.0", "flash-attn 2.8.3", "Dao-AILab/flash-attention#1"),
+        ("DDP hang", "torch 2.8.0 hangs on Ray 2.49.1. With 2.7.1 it works.", "ray-project/ray#1"),
+        (
+            "DDP hang",
+            "With torch 2.8.0 it hangs. So on all nodes. With 2.7.1 it works. Ray 2.49.1",
+            "ray-project/ray#1",
+        ),
+        (
+            "Hang",
+            "Lightning 2.5.5. With torch 2.5.1 it hangs. With 2.4.1 it works.",
+            "Lightning-AI/pytorch-lightning#1",
+        ),
+        ("Hang", "With torch 2.4.1 it hangs. 2.3.1 is fine. Lightning 2.3.3", "Lightning-AI/pytorch-lightning#1"),
+        ("Crash", "vLLM 0.11.0 with NIXL 0.6.0 crashes. It works with 0.5.1.", "vllm-project/vllm#1"),
+        (
+            "Crash",
+            "vLLM 0.8.5. After upgrading flashinfer to 0.2.5 it crashes. It works with 0.2.3.",
+            "vllm-project/vllm#1",
+        ),
+        ("Hang", "NCCL 2.27.7 hangs with aws-ofi-nccl v1.16.3. Works with 1.14.2", "NVIDIA/nccl#1"),
+        ("Crash", "The store-plugin 0.6.0 crashes. It works with 0.5.1. vLLM 0.11.0", "vllm-project/vllm#1"),
+        ("Crash", "vLLM 0.11.0. The store-plugin 0.6.0 crashes. It works with 0.5.1.", "vllm-project/vllm#1"),
+        ("GRPO with vLLM 0.11.0 hangs, works with 0.10.2", "trl 0.24.0", "huggingface/trl#1"),
+        ("NaN with deepspeed 0.18.0, worked with 0.17.5", "trl 0.24.0", "huggingface/trl#1"),
     ],
 )
 def test_a_release_of_another_thing_gives_none(title: str, body: str, identifier: str) -> None:
@@ -113,8 +136,62 @@ def test_a_release_of_another_thing_gives_none(title: str, body: str, identifier
         ("Ray 2.49.1, torch 2.8.0. It worked in 2.48.0.", "ray-project/ray#1", ("2.48.0", "2.49.1")),
         ("Version 0.8.2 crashes. It worked in 0.8.1.", "Lightning-AI/pytorch-lightning#1", ("0.8.1", "0.8.2")),
         ("UCX 2.0.0 crashes; it worked in 1.18.1.", "openucx/ucx#1", ("1.18.1", "2.0.0")),
+        ("vLLM 0.8.5 and tokenizers 0.21.1. The server ran fine with 0.8.4.", OURS, ("0.8.4", "0.8.5")),
+        ("vLLM 0.8.5\n- fastapi 0.115.12\n- uvicorn 0.34.0\n\nIt hangs. It worked in 0.8.4.", OURS, ("0.8.4", "0.8.5")),
+        ("I deploy vLLM 0.8.5 with helm chart 0.9.1. It worked fine in 0.8.4.", OURS, ("0.8.4", "0.8.5")),
+        ("vLLM 0.8.5 on host 0.0.0.0 hangs. TP=2 worked fine in 0.8.4.", OURS, ("0.8.4", "0.8.5")),
+        ("Since the driver upgrade it hangs. It worked in 0.8.4. vLLM 0.8.5", OURS, ("0.8.4", "0.8.5")),
+        ("vLLM 0.11.0 with NIXL 0.6.0 crashes. It works with 0.10.2.", OURS, ("0.10.2", "0.11.0")),
+        ("deepspeed 0.14.2, peft 0.15.0. It worked in 0.14.0.", "deepspeedai/DeepSpeed#1", ("0.14.0", "0.14.2")),
+        ("accelerate 1.6.0, numpy 1.26.4. It worked in 1.5.2.", "huggingface/accelerate#1", ("1.5.2", "1.6.0")),
+        ("TRL 0.16.1, deepspeed 0.16.5. It worked in 0.15.2.", "huggingface/trl#1", ("0.15.2", "0.16.1")),
+        ("jax 0.4.30, flax 0.8.5. psum worked in 0.4.28.", "jax-ml/jax#1", ("0.4.28", "0.4.30")),
+        ("lightning 2.2.1, torch 2.2.1. It worked in 2.1.2.", "Lightning-AI/pytorch-lightning#1", ("2.1.2", "2.2.1")),
+        ("verl 0.4.0, vllm 0.8.5. It worked in 0.3.1.", "verl-project/verl#1", ("0.3.1", "0.4.0")),
+        (
+            "After the update from 2.0.1 to 2.1.0 it hangs. I use TF 2.0 as on TF 1.",
+            "tensorflow/tensorflow#1",
+            ("2.0.1", "2.1.0"),
+        ),
+        ("vLLM 0.8.5.\nWe use a chart 0.9.1. It worked in 0.8.4.", OURS, ("0.8.4", "0.8.5")),
         ("I use tfe version 0.5.2. In 0.4.0 it works fine.", "tf-encrypted/tf-encrypted#1", ("0.4.0", "0.5.2")),
     ],
 )
 def test_a_release_of_the_product_counts_beside_others(body: str, identifier: str, pair: tuple[str, str]) -> None:
     assert pairs(body, identifier) == [pair]
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "identifier", "found"),
+    [
+        (
+            "",
+            "PyTorch 2.5.1, NCCL 2.21.5. It worked in 2.4.1.",
+            "pytorch/pytorch#1",
+            ("framework_version", "2.4.1", "2.5.1"),
+        ),
+        (
+            "",
+            "openrlhf 0.6.4 with vllm 0.8.5 hangs, 0.6.1 works.",
+            "OpenRLHF/OpenRLHF#1",
+            ("framework_version", "0.6.1", "0.6.4"),
+        ),
+        (
+            "",
+            "openrlhf 0.6.4 hangs with vllm 0.8.5; works with 0.8.2",
+            "OpenRLHF/OpenRLHF#1",
+            ("vLLM", "0.8.2", "0.8.5"),
+        ),
+        ("vllm 0.11.0 hangs, 0.8.5 is fine", "verl 0.6.0", "verl-project/verl#1", ("vLLM", "0.8.5", "0.11.0")),
+        (
+            "",
+            "openrlhf 0.8.5 hangs with vllm 0.8.5, works with vllm 0.8.4",
+            "OpenRLHF/OpenRLHF#1",
+            ("vLLM", "0.8.4", "0.8.5"),
+        ),
+    ],
+)
+def test_a_release_that_worked_is_of_one_thing(
+    title: str, body: str, identifier: str, found: tuple[str, str, str]
+) -> None:
+    assert [(one.fact, one.works, one.fails) for one in find_facts(title, body, identifier).comparisons] == [found]

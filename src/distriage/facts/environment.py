@@ -28,6 +28,7 @@ from distriage.facts.packages import python_of_paths, torch_versions, versions_o
 from distriage.facts.projects import PYTORCH, Tracker, What, projects
 from distriage.facts.regressions import worked_before
 from distriage.facts.release.likeliest import likeliest_version
+from distriage.facts.release.others import is_pair_of_product
 from distriage.facts.scanning import Passage, Source, any_of, own_lists, passages, with_commands
 from distriage.facts.several import moved_in, of_a_list, of_title, releases
 from distriage.facts.spoken import absent_things, names_cpu_only, names_other_device
@@ -199,9 +200,15 @@ def _is_example(title: str, own: Passage, output: Passage) -> bool:
 
 def _comparisons(own: Passage, tracker: Tracker, versions: Mapping[str, Versions]) -> tuple[Comparison, ...]:
     """Works/fails pairs, in the product's own tracker with numbers that no name stands beside."""
-    found = {fact: pair for fact, named in versions.items() if (pair := named.compared(fact)) is not None}
+    in_use = versions["framework_version"].in_use
+    found = {
+        fact: pair
+        for fact, named in versions.items()
+        if (pair := named.compared(fact))
+        and (fact == "framework_version" or not is_pair_of_product(own.words, pair.works, pair.fails, in_use))
+    }
     if tracker.product and "framework_version" not in found:
-        plain = worked_before(own, tracker, versions["framework_version"].in_use)
+        plain = worked_before(own, tracker, in_use)
         found |= {plain.fact: plain} if plain is not None else {}
     return tuple(found.values())
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain, pairwise
 from typing import Final
 
 from distriage.base.texts import regex
 from distriage.facts.compatibility.matrix import listed_releases, released
 from distriage.facts.projects import Tracker
 from distriage.facts.release.names import names_of
-from distriage.facts.release.others import is_of_another, is_release_of_another
+from distriage.facts.release.others import is_nearer, is_of_another, is_release_of_another
 from distriage.facts.scanning import Passage, Source, any_of
 from distriage.facts.versions import Comparison
 
@@ -66,16 +67,17 @@ def worked_before(own: Passage, tracker: Tracker, failing: Mapping[str, Source])
     if not any_of(_TRIGGERS, own.words):
         return None
     names, in_use = names_of(tracker), [one for one in failing if one[:1].isdecimal()]
-    for place, sentence in _sentences(own.text):
+    for (before, _), (place, sentence) in pairwise(chain([(0, "")], _sentences(own.text))):
         if _UNCERTAIN.search(sentence):
             continue
         for works, fails, at, fails_at in _plain(sentence, tracker.spellings):
             end = place + (fails_at + len(fails) if fails else at + len(works))
             if not _is_release(works, tracker, in_use) or is_of_another(own.words[end : end + _BEHIND_CHARS], names):
                 continue
-            if is_release_of_another(own.words, (place, place + at), works, names, in_use):
+            near = before if "\n" not in own.words[before:place] else place
+            if is_release_of_another(own.words, (near, place, place + at), works, names, in_use):
                 continue
-            if fails and in_use and not any(one.startswith(fails) or fails.startswith(one) for one in in_use):
+            if fails and in_use and is_nearer(fails, works, in_use):
                 continue  # "We upgraded from 2.7.1 to 2.8.0. Ray 2.49.1"
             known = {fails: own.source(place + fails_at)} if fails else dict(failing)
             also = _ALSO.match(sentence, at + len(works))

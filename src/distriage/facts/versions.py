@@ -50,7 +50,8 @@ _LISTED = regex(rf"(?:\s?[,/&、和]\s?(?:and\s)?|\sand\s)v?{VERSION}(?!\w|\.\d|
 _NAMED = regex(  # another thing with its version, to which the number behind it may belong
     r"(?<![\w-])(?!(?i:to|with|on|in|but|only|and|or|vs|than|since|until|from|version|release|v)\b)"
     r"[A-Za-z][\w-]{1,30}[ =:](?:v\d+|v?\d+\.\d+)\.\d"
-    r"|\b[Dd]owngrad(?:e|ed|ing)\s(?!(?:it|this|back|version|everything)\s)(?P<moved>[\w-]{2,30})\s(?:to|from)\s"
+    r"|\b(?:[Dd]owngrad|[Uu]pgrad|[Uu]pdat)(?:e|ed|ing)\s(?:(?:the|my|our)\s)?"
+    r"(?!(?:it|this|back|versions?|everything|all|image|container|server|cluster)\s)(?P<moved>[\w-]{2,30})\s(?:to|from)\s"
 )
 _ONLY = regex(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
 # A version that works; not "works around". In "torch 2.8.0, works with torch 2.7.1" the words are of the second one.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from distriage.base.texts import regex
@@ -12,8 +13,9 @@ from distriage.facts.release.names import Names, is_beside, kinds_of_words, lett
 _OF = regex(r"\W{0,2}\sof\s(?:my|our|the|this|their)\s(?P<name>[\w-]{2,30})(?!\s(?:image|container|package))")
 _WITH_NAME = regex(r"(?<![\w-])(?P<name>[a-z][\w-]{1,30})(?:==|[ =:@])v?(?P<major>\d{1,3})\.\d")
 _WITH_NAME_CHARS: Final = 140  # at most before a number that goes on with it
-_MOVED = regex(  # "after the upgrade ROCm 6.4.1 -> 7.0.2"
-    r"(?<![\w-])(?P<name>[a-z][\w-]{1,30})(?:==|[ =:@])v?\d[\w.+-]{1,30}\s?(?:->|→|=>|to)\s?v?\Z"
+_MOVED = regex(  # "after the upgrade ROCm 6.4.1 -> 7.0.2", "upgraded flashinfer to 0.2.5"
+    r"(?:(?<![\w-])(?P<name>[a-z][\w-]{1,30})(?:==|[ =:@])v?\d[\w.+-]{1,30}\s?(?:->|→|=>|to)"
+    r"|\b(?:up|down)(?:grad|dat)(?:ed|ing|e)\s(?:(?:the|my|our)\s)?(?P<moved>[a-z][\w-]{1,30})\sto)\s?v?\Z"
 )
 _MOVED_CHARS: Final = 75  # at most
 # A thing with its release, and one that was moved: a known name, or any directly before three numbers
@@ -25,6 +27,8 @@ _RELEASE_OF = regex(
     r"|(?<![\w-])(?P<upgrade>[a-z][\w-]{1,40})(?=\s(?:up|down)grade\b)"
 )
 _RELEASE_OF_CHARS: Final = 400  # at most before the sentence
+_NAME_BEFORE = regex(r"(?<![\w-])(?P<name>[a-z][\w-]{1,30})(?:==|[ =:@])[`'\"*]{0,2}v?\Z")
+_NAME_BEFORE_CHARS: Final = 37  # at most
 _PACKAGES: Final = {"pytorch": "torch"}
 _NUMBERS = regex(r"\d{1,9}")
 _MOST_NUMBERS: Final = 4  # that are compared
@@ -53,41 +57,80 @@ def is_upgrade_of_another(words: str, begin: int, names: Names) -> bool:
     if not words[max(0, begin - 4) : begin].rstrip("v ").endswith(("to", ">", "→")):
         return False
     moved = _MOVED.search(words, max(0, begin - _MOVED_CHARS), begin)
-    return moved is not None and letters_of(moved["name"]) in names.others
+    return moved is not None and letters_of(moved["name"] or moved["moved"]) in names.others
 
 
 def is_release_of_another(
-    words: str, places: tuple[int, int], value: str, names: Names, in_use: Collection[str]
+    words: str, places: tuple[int, int, int], value: str, names: Names, in_use: Collection[str]
 ) -> bool:
-    """Whether a release that worked is of another thing than the product: of the one that stands nearest before it with
-    a release of the same major number, else of one in its own sentence with the next major number.
+    """Whether a release that worked is of another thing than the product: of one that the sentence or the one before
+    it names without the product, or of one whose release is nearer to it than those of the product.
 
     Args:
         words: In small letters.
-        places: Where the number's sentence begins, and where the number itself.
+        places: Where the sentence before the number's begins, if on the same line; the number's sentence; the number.
         in_use: The product's versions; a thing of that version is the product, however it is called.
     """
-    sentence, begin = places
+    near, sentence, begin = places
     first = max(0, sentence - _RELEASE_OF_CHARS)
+    near = max(near, first)  # a long sentence between is not read
     known, worked = names.own | names.others, _numbers_of(value)
-    ends: dict[bool, int] = {}  # whether the major number is the same -> end of the nearest name, 0 of the product
+    distance = _least_distance(in_use, worked)
+    is_beside = any(one in words[near:begin] for one in in_use)
     for one in _RELEASE_OF.finditer(words, first, begin + len(value)):
         group = "name" if one["name"] else "moved" if one["moved"] else "upgrade"
-        name, end = one[group], one.end(group)
-        is_thing = letters_of(name) in known or (one["third"] and not (one["to"] or one["open"]))
+        name, end, is_here = one[group], one.end(group), one.start() >= sentence
+        is_known, is_near = letters_of(name) in known, one.start() >= near
+        is_thing = is_known or (is_near and one["third"] and not (one["to"] or one["open"]))
         if end > begin or name in kinds_of_words() or not is_thing:
             continue
-        numbers, listed = _numbers_of(one["number"] or value), listed_releases(_PACKAGES.get(name, name))
+        listed = listed_releases(_PACKAGES.get(name, name))
+        numbers = _numbers_of(one["number"]) if one["number"] else [worked[0], worked[1] + 1]  # at the nearest
         if numbers < worked[: len(numbers)] or (listed and value not in listed):
             continue  # it cannot fail since, or there is no such release
-        if one["number"] and any(version.startswith(one["number"]) for version in in_use):
-            end = 0
-        is_same = numbers[0] == worked[0]
-        if is_same or (numbers[0] == worked[0] + 1 and one.start() >= sentence):
-            ends[is_same] = end
-    end = ends.get(True, ends.get(False, 0))
-    line = max(first, words.rfind("\n", first, end) + 1)
-    return bool(end) and next(named(words[line:end], names, is_number=True)) not in {"own", "own part"}
+        if numbers[0] > worked[0] + is_here or any(version.startswith(one["number"] or "-") for version in in_use):
+            continue
+        is_alone = is_near and not is_beside and (is_known or is_here) and (one["number"] or listed)
+        if not (is_alone or _distance(numbers, worked) < distance):
+            continue
+        line = max(first, words.rfind("\n", first, end) + 1)
+        if next(named(words[line:end], names, is_number=True)) not in {"own", "own part"}:
+            return True
+    return False
+
+
+def is_pair_of_product(words: str, works: str, fails: str, in_use: Collection[str]) -> bool:
+    """Whether a release that worked is rather the product's, which its line names, than of the thing that fails:
+    "openrlhf 0.6.4 with vllm 0.8.5 hangs, 0.6.1 works". With a name before it, it is not.
+
+    Args:
+        words: In small letters.
+        in_use: The product's versions.
+    """
+    worked, failing = _numbers_of(works), _numbers_of(fails)
+    if failing in map(_numbers_of, in_use) or _least_distance(in_use, worked) > _distance(failing, worked):
+        return False
+    for line in words.split("\n"):
+        before, is_there, _ = line.partition(works)
+        if is_there and any(one in before for one in in_use):
+            name = _NAME_BEFORE.search(before, max(0, len(before) - _NAME_BEFORE_CHARS))
+            return name is None or name["name"] in kinds_of_words()
+    return False
+
+
+def is_nearer(version: str, works: str, in_use: Collection[str]) -> bool:
+    """Whether a version is nearer to the one that worked than each of those in use."""
+    worked = _numbers_of(works)
+    return _distance(_numbers_of(version), worked) < _least_distance(in_use, worked)
+
+
+def _least_distance(versions: Collection[str], other: Sequence[int]) -> list[float]:
+    return min((_distance(_numbers_of(one), other) for one in versions), default=[math.inf])
+
+
+def _distance(one: Sequence[int], other: Sequence[int]) -> list[float]:
+    """Of the major and of the minor number."""
+    return [abs(first - second) for first, second in zip(one[:2], other[:2], strict=False)]
 
 
 def _numbers_of(version: str) -> list[int]:
