@@ -33,15 +33,16 @@ _SIGN = regex(
 _V = regex(r"(?<![^\W_])v\.?\s?[`'\"*]{0,2}\Z")
 _END = regex(r"[.;!?]\s")  # of a sentence
 _DOES = regex(r"\sdoes(?:[.,;\n]|\Z)")
+_DOES_NOT = regex(r"\s(?:does|did)(?:\snot|n['’]t)(?:[.,;)\n]|\Z)")
 _HAS_NONE = regex(r"\sha[ds]\sno\s(?:such\s|this\s)?(?:problem|issue|bug|error)s?\b")
 WORKS: Final = "said to work"
 FAILS: Final = "said to fail"
 COMPARED: Final = "compared with"
 IN_A_TABLE: Final = "in a table's first column"
-# "Dropped 22% compared to 0.10.2", "slower than vllm 0.8.2"
-_COMPARED_WORDS: Final = ("than", "compared", "relative")
+# "Dropped 22% compared to 0.10.2", "slower than vllm 0.8.2", "regression against 0.8.4"
+_COMPARED_WORDS: Final = ("than", "compared", "relative", "against")
 _COMPARED_WITH = regex(
-    r"\b(?:compared\s(?:to|with|against)|relative\sto|(?:slower|worse|higher|lower|larger|more|less)\s(?:\w{1,12}\s){0,5}than)\s"
+    r"\b(?:compared\s(?:to|with|against)|relative\sto|regress\w{0,6}\sagainst|(?:slower|worse|higher|lower|larger|more|less)\s(?:\w{1,12}\s){0,5}than)\s"
     r"(?:(?:in|with|on|for|the|version|release)\s){0,2}(?:[a-z][\w-]{1,30}[\s=])?[`'\"*(]{0,2}\Z"
 )
 _QUOTES: Final = " \t`'\"*v|."
@@ -137,7 +138,8 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
         above = words[max(0, begin - _BEFORE_CHARS) : begin - 1].rpartition("\n")[2]
         yield f"above {whose(WORD.findall(above), names)}"
     if {"not", "fails"} <= {*said}:
-        said.append("denied")
+        is_other = said[-2:] == ["not", "within"] and "fails" in said[:-2]  # hangs in 0.9.1, not in 0.9.0
+        said.append("works" if is_other else "denied")
     elif {"not", "works"} <= {*said}:
         said = ["fails" if kind == "works" else kind for kind in said]
     yield from (f"after {kind}" for kind in said if kind)
@@ -152,7 +154,8 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
 def _outcome(said: Sequence[str], following: Sequence[str], behind: str) -> Iterator[str]:
     """Whether a version is said to work or to fail, by the kinds of words before and behind it; the nearest counts."""
     near = [kind for kind in following[:3] if kind != "this"] if behind.startswith(" ") else []
-    if _HAS_NONE.match(behind):
+    is_other = "fails" in said and "works" not in said and _DOES_NOT.match(behind)  # 0.9.1 hangs, 0.9.0 does not
+    if is_other or _HAS_NONE.match(behind) or said[-2:] == ["works", "within"]:  # works with 0.9.0 fails with 0.9.1
         near = ["works"]
     elif {"not", "works"} <= {*near}:
         near = ["fails"]
