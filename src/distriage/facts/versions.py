@@ -49,8 +49,7 @@ _AND = regex(r"(?:\s?[,/&]\s?|\sand\s)v?")
 _LISTED = regex(rf"(?:\s?[,/&、和]\s?(?:and\s)?|\sand\s)v?{VERSION}(?!\w|\.\d|[ -](?:and\s)?[A-Za-z][\w-]+[ =]v?\d)")
 _NAMED = regex(  # another thing with its version, to which the number behind it may belong
     r"(?<![\w-])(?!(?i:to|with|on|in|but|only|and|or|vs|than|since|until|from|version|release|v)\b)"
-    r"[A-Za-z][\w-]{1,30}[ =:](?:v\d+|v?\d+\.\d+)\.\d"
-    r"|\b(?:[Dd]owngrad|[Uu]pgrad|[Uu]pdat)(?:e|ed|ing)\s(?:(?:the|my|our)\s)?"
+    r"[A-Za-z][\w-]{1,30}[ =:](?:v\d+|v?\d+\.\d+)\.\d|\b(?:[Dd]own|[Uu]p)(?:grad|dat)(?:ed?|ing)\s(?:(?:the|my|our)\s)?"
     r"(?!(?:it|this|back|versions?|everything|all|image|container|server|cluster)\s)(?P<moved>[\w-]{2,30})\s(?:to|from)\s"
 )
 _ONLY = regex(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
