@@ -7,13 +7,11 @@ from dataclasses import replace
 
 from distriage.answer.policy import family_scores
 from distriage.base.types import AxisScores, Decision, Outcome, Prediction
-from distriage.facts.projects import Project, What
+from distriage.facts.projects import Project
 from distriage.facts.situation import Situation
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, Taxonomy
 
 _LEAST_MASS = 0.5  # of the causes that a fix presupposes
-_SETUP = "communication-setup"  # the stage before the first step
-_TRAINING = "training-evaluation"
 
 
 def by_tracker(prediction: Prediction, project: Project | None) -> Prediction:
@@ -54,14 +52,8 @@ def corrected(
         label = taxonomy.axes[axis].label(decision.label)
         if decision.outcome is Outcome.APPLY and label.shown_by and situation.seen.isdisjoint(label.shown_by):
             done[axis] = replace(decision, outcome=Outcome.SUGGEST, reason="the report does not show it")
-        if decision.outcome is Outcome.APPLY and decision.label == _SETUP and "underway" in situation.seen:
-            done[axis] = replace(decision, outcome=Outcome.SUGGEST, reason="the job had run for a while")
-        is_server = project is not None and project.what is What.SERVER
-        # Of 3,156 bugs of servers whose words hold nothing of training, 3 are of that stage.
-        untrained = is_server and decision.label == _TRAINING and "trains" not in situation.seen
-        if decision.outcome is Outcome.APPLY and untrained:
-            why = "a server's report that does not speak of training"
-            done[axis] = replace(decision, outcome=Outcome.SUGGEST, reason=why)
+        if decision.outcome is Outcome.APPLY and not situation.seen.isdisjoint(label.excluded_by):
+            done[axis] = replace(decision, outcome=Outcome.SUGGEST, reason="what the report shows speaks against it")
         causes = label.of_causes
         if not causes or decision.outcome is not Outcome.APPLY or CAUSE not in prediction.scores:
             continue

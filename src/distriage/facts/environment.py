@@ -184,11 +184,8 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         },
         comparisons=_comparisons(own, projects().tracker_of(identifier), {**versions, **others}),
     )
-    return (
-        facts
-        if not absent
-        else replace(facts, absent=frozenset(fact for fact in absent if getattr(facts, fact) is None))
-    )
+    never = frozenset(fact for fact in absent if getattr(facts, fact) is None)
+    return replace(facts, absent=never) if absent else facts
 
 
 def _is_example(title: str, own: Passage, output: Passage) -> bool:
@@ -281,12 +278,8 @@ def _counted(
     if listed and not (listed[0] == 1 and JOB_OF_SEVERAL.search(text.words)):  # a job may use only some of them
         source = text.source(listed[1])
         counts.setdefault("gpus_per_node", (listed[0], source))
-        if (
-            not total
-            and not per_node
-            and not several
-            and (listed[0] == 1 or not asks_for_one(text.words, output.words))
-        ):
+        alone = listed[0] == 1 or not asks_for_one(text.words, output.words)
+        if alone and not (total or per_node or several):
             counts["gpu_count"] = (listed[0] * times, source)
     return counts
 

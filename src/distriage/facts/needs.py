@@ -14,7 +14,7 @@ from typing import Literal
 from distriage.base.texts import folded, packaged_table, regex
 from distriage.base.validation import Strict
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.projects import NCCL, PYTORCH, Projects, projects
+from distriage.facts.projects import NCCL, PYTORCH, Projects, What, projects
 from distriage.facts.regressions import is_regression
 from distriage.facts.scanning import any_of, first_at, places
 from distriage.segments import Kind, Segments
@@ -88,7 +88,7 @@ _SEVERAL_NODES = (
     *("cluster", "nodes", "machines", "kubernetes", "k8s", "redis_address", "--head"),
     *("head node", "head_node", "worker node", "hosts", "other node", "two servers"),
 )
-_UNDERWAY = (  # of 584 bugs of training whose words say so, 3 fail while the job is set up
+_UNDERWAY = (  # the job had run for a while
     ("after ", "at step", "at iteration", "at epoch", "at the "),
     regex(
         r"(?<!up )(?<!out )after (?:about |around |some |roughly |~ ?|a few |several |many |two |three "
@@ -208,6 +208,7 @@ def seen_in(
         for name, words in words_of_needs().items()
     }
     by_words |= {"own-process": not by_words["alien-process"], "no-store": not by_words["store-barrier"]}
+    by_words["serves-alone"] = project is not None and project.what is What.SERVER and not by_words["trains"]
     devices = set() if platform == "nvidia" else {platform}  # which is not known of most reports
     return frozenset(devices.union(name for name, held in (holds | by_words).items() if held))
 

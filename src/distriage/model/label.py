@@ -41,6 +41,7 @@ class Label(DataModel):
         aliases: Names in trackers, found as whole words.
         of_causes: Causes, or families of them, that it presupposes; not given if others are likelier.
         shown_by: Needs of `facts/needs.toml`, one of which a report must show for it to be given; empty: no need.
+        excluded_by: Needs, one of which keeps it from being given; empty: none does.
         study: Its categories in the study that `study tosem` compares with.
         since: The taxonomy version that added it, if not the first.
         retired: The taxonomy version that retired it; None while it is in use.
@@ -57,6 +58,7 @@ class Label(DataModel):
     study: tuple[str, ...] = field(default=(), strict=False)
     of_causes: tuple[str, ...] = field(default=(), strict=False)
     shown_by: tuple[str, ...] = field(default=(), strict=False)
+    excluded_by: tuple[str, ...] = field(default=(), strict=False)
     since: str | None = None
     retired: str | None = None
 

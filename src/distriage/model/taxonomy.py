@@ -108,7 +108,7 @@ class Axis(DataModel):
 
 # Fields for display and use of axes and labels; a model may be older than such a field.
 _USE = ("colour", "filter", "weights", "needs_detail")
-_KNOWN = ("means", "aliases", "study", "of_causes", "shown_by")
+_KNOWN = ("means", "aliases", "study", "of_causes", "shown_by", "excluded_by")
 
 
 class Taxonomy(DataModel):

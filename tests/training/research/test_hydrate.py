@@ -158,7 +158,7 @@ def test_the_reset_of_the_primary_limit_is_obeyed(place: Place, four: GitHub) ->
     assert place.hydrate().fetched == 4
     until_reset, after_reset, far = place.waits
     assert 590 < until_reset <= 601
-    assert 0 <= after_reset <= 1
+    assert 59 <= after_reset <= 61  # an end that has passed is as good as none
     assert LONGEST_WAIT_S <= far <= LONGEST_WAIT_S + 1
 
 
