@@ -67,6 +67,7 @@ for seed in (None, 0):
         quiet = dict(logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
         lightning.Trainer(max_epochs=1, **quiet, **OPTIONS).fit(model, loader(**options))
         report("Trainer, " + name, model.read)
+dist.destroy_process_group()
 EOF
 OMP_NUM_THREADS=1 venv/bin/torchrun --standalone --nproc-per-node 2 program.py >out 2>errors || { cat errors; exit 1; }
 sed -n 's/^seen: //p' out >seen
