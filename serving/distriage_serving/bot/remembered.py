@@ -35,7 +35,7 @@ def under_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIs
     return replace(issue, state=replace(issue.state, given=given_now))
 
 
-def with_app_s_labels(issue: ReadIssue) -> ReadIssue:
+def with_labels_of_app(issue: ReadIssue) -> ReadIssue:
     """The issue, read with a person's token, with labels that the App set as ours."""
     events = [
         replace(event, by="us") if event.by == "bot" and event.label.casefold() in issue.state.given else event

@@ -22,7 +22,7 @@ from distriage_serving.bot.remembered import (
     keep_plan,
     label_names,
     under_names_of_today,
-    with_app_s_labels,
+    with_labels_of_app,
 )
 from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, is_deleted, last_config
 from distriage_serving.bot.suggestions import decided, kept
@@ -113,7 +113,7 @@ def triage(
         issue = under_new_names(under_names_of_today(store, issue, names), names.renamed)
     take_off = asked is not None and asked.take_off
     if take_off:
-        issue = with_app_s_labels(issue)
+        issue = with_labels_of_app(issue)
     rows = decided.poll(client, store, reference, issue.label_ids, is_app=installation_id is not None).rows
     issue = decided.with_approvals(issue, rows)
     issue = replace(issue, state=replace(issue.state, suggested=tuple(map(kept.as_known, rows))))

@@ -125,6 +125,6 @@ def _framework_version(words: tuple[str, ...]) -> re.Pattern[str]:
         rf"(?:\sAPI\sserver|\scommit\sid|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}(?:[a-z]{{2,9}}_v)?(?!\d{{4}}|[12]\.0:)"
         rf"|(?<=:){name}_2\.1[0-3]:|(?<=/){name}(?:-[a-z]{{1,10}})?\simage\s(?:with|tag|version)\sv?"
         rf"|(?<=/){name}-(?=\d[\w.+]{{1,60}}-(?:cp|py)\d|\d+\.\d+\.\d+[/#.-])"  # of a wheel, or of an unpacked release
-        rf"|{_IMAGE}{name}(?:-[a-z]{{1,10}})?:v?){VERSION}",
+        rf"|{_IMAGE}{name}(?:-(?!router)[a-z]{{1,10}})?:v?){VERSION}",
         re.I,
     )

@@ -45,8 +45,8 @@ _STARTS = (
     *("apple m", "m1 ", "m2 ", "m3 ", "m4 ", "m5 "),
 )
 _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|NVL|\d{2,3}\s?GB))*"
-# Not the lines of an address, "#L4-L40"
-_BEFORE = r"(?<!#)(?<!#L\d-)(?<!#L\d\d-)(?<!#L\d\d\d-)(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))"
+# Not the lines of an address, "#L4-L40", nor what a container's image asks for, "brand=titanrtx"
+_BEFORE = r"(?<!brand=)(?<!#)(?<!#L\d-)(?<!#L\d\d-)(?<!#L\d\d\d-)(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))"
 _BEHIND = rf"(?:s?{AFTER}|(?=[xX]\d))"
 _GPU = regex(
     rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|(?:(?<=[Tt]esla[ -])|(?<=[Gg]pu: )|(?<=GPU: ))[kmpt]\d{{1,3}}|(?<=NVIDIA )A2)"

@@ -9,7 +9,7 @@ from distriage.facts.projects import projects
 from distriage.facts.scanning import Passage, any_of, before_on_line, first_at, matches_at, places, stands_before
 
 _NAMED = regex(
-    r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
+    r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3}|\d(?!\d))|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
     r"|Red Hat Enterprise Linux|RHEL|Rocky(?: Linux|(?= (?:[89]|10)\b(?! times)))|Alibaba Cloud Linux|SUSE|SLES"
     r"|Fedora|openEuler|Arch Linux|Amazon Linux|Scientific Linux|Linux Mint|Pop!?[ _]?OS"
     r"|mac ?OS(?: ?X)?|(?-i:OS ?X|osx(?= v?\d))\b:?"
