@@ -115,7 +115,7 @@ def test_who_fetches_past_issues_is_told_that_their_forms_are_not_to_be_read(
     github.troubles.append(Trouble("GET .*/ISSUE_TEMPLATE", faults.integration(), times=99))
     assert read_history(client, "owner/repo", tmp_path / "h.jsonl", None, lambda _: None).forms is None
     (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith("distriage: owner/repo: its issue forms cannot be read, which needs `contents: read`: ")
+    assert said.startswith("distriage: owner/repo: its issue forms cannot be read (permission `contents: read`): ")
 
 
 @pytest.mark.parametrize(("fault", "is_asked_again"), [(faults.status(500), True), (faults.status(403), False)])

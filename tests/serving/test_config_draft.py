@@ -108,7 +108,7 @@ def test_labels_that_the_repository_lacks_are_named(command: Command, github: Gi
     text = "create-labels: false\nneeds-triage: look\naxes: {symptom: {labels: {runtime-hang: stuck, native-crash: c}}}"
     file.write_text(text, encoding="utf-8")
     done = command("config", "check", file, "--repository", REPOSITORY)
-    never = "and `create-labels` is off: it is never set"
+    never = "and `create-labels` is off, so the label is never set"
     assert done.code == 0
     assert done.err.splitlines() == [
         f"warning: the repository has no label {name!r}, {never}" for name in ("c", "look")

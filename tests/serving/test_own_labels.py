@@ -145,24 +145,12 @@ def test_a_label_that_the_configuration_gives_to_an_axis_is_no_own_one() -> None
 # ---------------------------------------------------------------- the bot
 
 
-def test_the_app_sets_own_labels_and_takes_off_what_a_person_refuses(
-    bot: Bot, keyword_bundle: Path, own_labels: Path
-) -> None:
-    bot.github.define("owner/repo", "docs", "speed")
-    bot.github.open(ISSUE, WORDS["docs"], WORDS["docs"])
-    judge = LocalJudge(Classifier(keyword_bundle, threads=1, own=own_labels))
-    app = App(APP_ID, app_key(), bot.github.url)
-    bot.worker = Worker(bot.store, app, judge, threading.Event(), Timing(debounce_s=30))
-    bot.issue("opened")
-    assert bot.github.labels(ISSUE) == ["docs"]
-    for label, right in (("docs", None), ("speed", "speed")):
-        review = Review(
-            repository="owner/repo", number=1, axis=f"own:{label}", label=right, who="x", how="queue", at=bot.clock()
-        )
-        bot.store.add_reviews(review)
-    bot.store.put_job(triage_job(PLACE, INSTALLATION))
-    bot.settle()
-    assert bot.github.labels(ISSUE) == ["speed"]
+def use(bot: Bot, bundle: Path, own: Path) -> None:
+    """The App answers with these heads from now on."""
+    judge = LocalJudge(Classifier(bundle, threads=1, own=own))
+    bot.worker = Worker(
+        bot.store, App(APP_ID, app_key(), bot.github.url), judge, threading.Event(), Timing(debounce_s=30)
+    )
 
 
 @pytest.fixture
@@ -170,12 +158,22 @@ def owning(bot: Bot, keyword_bundle: Path, own_labels: Path) -> Bot:
     """The App gave the issue its own label `docs`."""
     bot.github.define("owner/repo", "docs")
     bot.github.open(ISSUE, WORDS["docs"], WORDS["docs"])
-    judge = LocalJudge(Classifier(keyword_bundle, threads=1, own=own_labels))
-    app = App(APP_ID, app_key(), bot.github.url)
-    bot.worker = Worker(bot.store, app, judge, threading.Event(), Timing(debounce_s=30))
+    use(bot, keyword_bundle, own_labels)
     bot.issue("opened")
     assert bot.github.labels(ISSUE) == ["docs"]
     return bot
+
+
+def test_the_app_takes_off_what_a_person_refuses_and_sets_what_is_right(owning: Bot) -> None:
+    owning.github.define("owner/repo", "docs", "speed")
+    for label, right in (("docs", None), ("speed", "speed")):
+        review = Review(
+            repository="owner/repo", number=1, axis=f"own:{label}", label=right, who="x", how="queue", at=owning.clock()
+        )
+        owning.store.add_reviews(review)
+    owning.store.put_job(triage_job(PLACE, INSTALLATION))
+    owning.settle()
+    assert owning.github.labels(ISSUE) == ["speed"]
 
 
 @pytest.mark.parametrize("line", ["/triage wrong", "/triage wrong docs"])
@@ -196,9 +194,7 @@ def test_a_refusal_outlives_a_new_name_on_github(
     else:
         owning.github.define("owner/repo", "docs", "manual")
     rename(Path(shutil.copytree(own_labels, tmp_path / "own")), "owner/repo", "manual")
-    judge = LocalJudge(Classifier(keyword_bundle, threads=1, own=tmp_path / "own"))
-    app = App(APP_ID, app_key(), owning.github.url)
-    owning.worker = Worker(owning.store, app, judge, threading.Event(), Timing(debounce_s=30))
+    use(owning, keyword_bundle, tmp_path / "own")
     owning.issue("edited")
     assert owning.github.labels(ISSUE) == labels
     (record,), _ = review_records(owning.store)
@@ -316,7 +312,7 @@ def test_of_two_folders_with_one_repositorys_heads_the_named_one_counts(
         return found is not None and "docs" in {head.name for head in found.manifest.labels}
 
     assert docs("owner/repo#1") and len(problems) == 2
-    assert all("other heads of owner/repo are used" in str(problem) for problem in problems)
+    assert all("not used for owner/repo: other heads" in str(problem) for problem in problems)
     shutil.move(shelf / "owner" / "repo", shelf / "owner" / "renamed")  # as the repository was on GitHub
     assert docs("owner/renamed#1")
 

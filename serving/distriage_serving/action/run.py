@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import httpx
 
-from distriage.base.errors import BundleError, ConfigError, DistriageError, InputError
+from distriage.base.errors import BundleError, ConfigError, DistriageError, GitHubError, InputError
 from distriage.base.terminal import counted
 from distriage.base.types import Mode
 from distriage.classifier import Classifier
@@ -206,7 +206,7 @@ def _extra(read: Callable[[], _Extra], warnings: list[str]) -> _Extra | None:
     """An extra input's reader; None, with a warning, if unusable: the axes are labelled all the same."""
     try:
         return read()
-    except (BundleError, ConfigError, InputError) as error:
+    except (BundleError, ConfigError, GitHubError, InputError) as error:
         warnings.append(f"{error}; the axes are labelled without it")
         return None
 

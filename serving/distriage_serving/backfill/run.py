@@ -149,7 +149,7 @@ class Backfill:
         self.report.dry_run = config.dry_run
         there, _ = read_labels(self.client, repository)
         names = resolve(config, self.judge.bundle.taxonomy, there)
-        for line in lacking(names, there):
+        for line in lacking(names, there) if not options.take_off else ():
             self.console.print(f"warning: {printable(line)}", markup=False, soft_wrap=True)
         self.client.login = own_login(self.client)  # a person's: our writing in their name differs from their own acts
         columns = (
@@ -232,8 +232,8 @@ class Backfill:
         last = self.store.latest_verdict(issue.repository, issue.number)
         if last is None or last.model != self.judge.bundle.manifest.name or (own and last.verdict.own is None):
             return False
-        if last.digest != report_digest(listed.title, listed.body):
-            return False
+        if last.digest != report_digest(listed.title, listed.body) or (last.plan or {}).get("take_off"):
+            return False  # of a plan that only takes labels off, nothing follows for one that sets some
         if last.carried_out_at is not None:
             return True
         # A dry run shows the next real run, which uses the configuration of that time.

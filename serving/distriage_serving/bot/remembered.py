@@ -74,6 +74,7 @@ def keep_plan(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, name
     kept = {
         "changes": [astuple(change) for change in plan.changes],
         "dry_run": plan.dry_run,
+        "take_off": plan.only_takes_off,
         "given": given,
         "configuration": config_digest(names.config),
         "owners": list(owners_of(verdict, {*issue.state.labels, *plan.labels}, names.config.owners, issue.created_at)),

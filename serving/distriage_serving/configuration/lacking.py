@@ -17,7 +17,9 @@ def lacking(names: Names, there: Iterable[str]) -> list[str]:
         return []
     known = {name.casefold() for name in there}
     lost = dict.fromkeys(name for name in _named(names) if name.casefold() not in known)
-    return [f"the repository has no label {name!r}, and `create-labels` is off: it is never set" for name in lost]
+    return [
+        f"the repository has no label {name!r}, and `create-labels` is off, so the label is never set" for name in lost
+    ]
 
 
 def _named(names: Names) -> Iterator[str]:

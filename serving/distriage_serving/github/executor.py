@@ -146,6 +146,8 @@ def why_refused(error: RefusedError, may_not: str | None = None) -> str:
         return f"the issue is in another repository now ({error})"
     if error.status == 403 and "archived" in str(error):
         return f"the repository is archived ({error})"
+    if error.status == 403 and "suspended" in str(error):
+        return f"the App is suspended there ({error})"
     reasons = {
         401: "the token is not valid",
         403: may_not or "the issue is locked, or the token lacks the permission `issues: write`",

@@ -160,16 +160,17 @@ class Lane:
         if piece is None:  # the others were cancelled
             return
         process = self._idle.get()
-        started_s = time.perf_counter()
+        started_s, works = time.perf_counter(), False
         try:
             process.ready()
-            started_s = time.perf_counter()  # to load the model is no report's work
+            started_s, works = time.perf_counter(), True  # to load the model is no report's work
             answer = partial(piece.future.set_result, process.run(piece.work, *piece.arguments))
         except BaseException as error:  # for the one who waits
             answer = partial(piece.future.set_exception, error)
         self._idle.put(process)
-        seconds = time.perf_counter() - started_s
-        self._item_s += _SMOOTHING * (min(seconds, _MOST_TIMES * self._item_s) - self._item_s)
+        seconds = time.perf_counter() - started_s if works else 0.0
+        if works:
+            self._item_s += _SMOOTHING * (min(seconds, _MOST_TIMES * self._item_s) - self._item_s)
         self._observe(started_s - piece.queued_s, seconds)
         answer()
 

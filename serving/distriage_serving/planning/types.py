@@ -188,6 +188,7 @@ class Plan:
         comment_after: The comment if only part of the plan was carried out.
         left_out: Omitted changes, with the reason.
         ignored: Why the issue is left alone, if so.
+        only_takes_off: Asked for to take a roll-out back: nothing follows for a later look.
     """
 
     issue: IssueReference
@@ -209,6 +210,7 @@ class Plan:
     left_out: tuple[LeftOut, ...] = ()
     ignored: str | None = None
     dry_run: bool = False
+    only_takes_off: bool = False
 
     def without_suggestions(self) -> Plan:
         """The same without questions to people; earlier questions stay."""

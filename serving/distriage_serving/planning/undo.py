@@ -17,6 +17,7 @@ def take_off_plan(state: IssueState, names: Names) -> Plan:
         take_off=tuple(name for name in ours if name not in confirmed),
         left_out=tuple(LeftOut(name, "a person decided on it") for name in sorted(confirmed)),
         dry_run=names.config.dry_run,
+        only_takes_off=True,
     )
 
 

@@ -208,11 +208,12 @@ def error_page(problem: ProblemError, request_id: str, again: str | None = None)
         again: The page of the form that was refused.
     """
     is_stale = isinstance(problem, StaleError)
+    is_refused = again is not None and not is_stale and problem.status < 500  # else a part may have been done
     page = show(
         "error.html",
         Session(),
         problem.status,
-        heading=TITLES[problem.status] if is_stale or again is None else "Nothing was changed",
+        heading="Nothing was changed" if is_refused else TITLES[problem.status],
         detail=f"{problem}"[:500],
         again=problem.again if isinstance(problem, StaleError) else again,
         is_stale=is_stale,

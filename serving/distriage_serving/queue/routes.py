@@ -132,7 +132,7 @@ def _list_page(visit: Visit, request: Request) -> Callable[[], Response]:
         named=[
             (issue_href(repository, number, filters.query), visit.spelled(repository, number), why)
             for repository, number, why in named
-            if visit.session.sees(repository)
+            if repository in visit.repositories()
         ],
     )
 

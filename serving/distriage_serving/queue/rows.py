@@ -116,7 +116,7 @@ def make_row(
         refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
         not_there=not_there and bool(standing),
         assignee=issue.assignee.removeprefix(ADMIN),
-        why=why_here(stored, taxonomy, standing, shown=shown, edited=edited_since(issue, standing)),
+        why=why_here(stored, taxonomy, standing, shown=shown, edited=edited_since(issue, standing), axes=verdict),
         own=[own.label for own in (stored.verdict.own or () if stored is not None else ())],
     )
 
@@ -146,6 +146,7 @@ def why_here(
     waits_s: float | None = None,
     shown: Collection[str] = (),
     edited: str = "",
+    axes: Mapping[str, AxisVerdict] | None = None,
 ) -> str:
     """Why an issue stands where it stands in the list: as `store.priority` computes it, in a few words, but by the
     labels that stand.
@@ -154,10 +155,11 @@ def why_here(
         waits_s: Its age, if that is to be said.
         shown: Axes whose labels stand beside it.
         edited: See `edited_since`.
+        axes: The verdict as `settled`, if it is at hand.
     """
     if stored is None:
         return "not read yet"
-    verdict = settled(stored.verdict.axes, taxonomy, standing)
+    verdict = settled(stored.verdict.axes, taxonomy, standing) if axes is None else axes
     applicable = {
         axis: said
         for axis, said in verdict.items()

@@ -66,6 +66,7 @@ class Database:
         self._share = Share(self._engine)
         self._current = threading.local()
         self._probed_s = -PROBE_EVERY_S
+        self._away_for_writes = False
         self._away = ""  # why it is, as the log said last
 
     @classmethod
@@ -207,16 +208,21 @@ class Database:
                 finally:
                     self._current.session = None
         except (OperationalError, InterfaceError, InternalError) as error:  # the last: it became read-only
-            self._note(why := cause(error))
+            self._note(why := cause(error), writes)
             raise UnavailableError(reason(error), disk_is_full=why in DISK_IS_FULL) from error
         except PoolTimeoutError as error:
-            self._note(why := "all connections to the database are in use")
+            self._note(why := "all connections to the database are in use", writes)
             raise UnavailableError(why) from error
-        if writes:  # reading alone may work where writing does not
-            self._note("")
+        if writes or not self._away_for_writes:  # reading alone may work where writing does not
+            self._note("", writes=False)
 
-    def _note(self, why: str) -> None:
-        """Log why the database is away, or that it is back, once each time."""
+    def _note(self, why: str, writes: bool) -> None:
+        """Log why the database is away, or that it is back, once each time.
+
+        Args:
+            writes: Whether it was written to.
+        """
+        self._away_for_writes = bool(why) and (writes or self._away_for_writes)
         if why != self._away:
             self._away = why
             if why:

@@ -58,7 +58,7 @@ class Repository(Base):
             never.
         no_suggestions_until: GitHub takes none, as far as is known; 0: it takes some; None: not asked yet.
         polled_at: When GitHub was last asked about an issue whose suggestions are pending, though nothing had changed.
-        labels: Its remembered labels, from `distriage_serving.bot.label_names`; None at first.
+        labels: Its remembered labels, as `distriage_serving.store.repositories.LabelNames` stores them; None at first.
     """
 
     __tablename__ = "repositories"

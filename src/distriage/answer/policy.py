@@ -28,7 +28,7 @@ WHY_SILENT: Mapping[Silence, str] = {
     Silence.PERHAPS_FOREIGN: "this may not be about distributed deep learning; precise gives no labels but its kind",
     Silence.THIN: "the report says too little for anybody to know; ask for what is missing",
     Silence.SCRIPT: "much of the report is in a script that the model has not learned; a person has to read it",
-    Silence.NO_FAILURE: "the report tells of no failure: a chore, a notice about security, or a picture alone",
+    Silence.NO_FAILURE: "the report tells of no failure: a chore, news, a notice about security, or a picture alone",
 }
 
 
@@ -51,7 +51,7 @@ def decide(
         own_modes: Axis -> its own mode, or the probability that is wanted in place of one.
         detail: A report that says too little of what happens gets no cause and no fix, or nothing beyond its kind and
             scope.
-        no_failure: Whether it is a chore, a notice or a picture: labels that say how something fails are not for it.
+        no_failure: Whether it is a chore, news, a notice or a picture: labels of how something fails are not for it.
         unlearned_script: Whether its words can tell neither its kind nor its field.
 
     Returns:

@@ -264,7 +264,7 @@ class Verdict(_Model):
 
     @property
     def why_silent(self) -> str:
-        """The same in one sentence; else empty."""
+        """`silence` as one sentence; empty if there is none."""
         return "" if self.silence is None else f"{WHY_SILENT[self.silence].capitalize()}."
 
 

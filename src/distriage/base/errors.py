@@ -61,7 +61,7 @@ class GitHubError(DistriageError):
     """GitHub could not be reached, or refused the request.
 
     Attributes:
-        status: Of GitHub's answer, if there was one that says more than the error's class.
+        status: HTTP status of GitHub's answer; None if there was none, or if the error's class says enough.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:

@@ -71,7 +71,7 @@ def regex(text: str, flags: int = 0) -> re.Pattern[str]:
     return cast(re.Pattern[str], _Later(text, flags))
 
 
-# Of a terminal (ECMA-48): colours and moves, links and titles, choices of a character set.
+# Escape sequences of a terminal (ECMA-48): colours and moves of the cursor, links and titles, character sets.
 _ESCAPES = regex(r"\x1b(?:\[[0-?]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[(-/][0-~])")
 
 

@@ -207,8 +207,11 @@ def seen_in(
         name: any_of(words.said, text := places_of[words.where]) and not any_of(words.unless, text)
         for name, words in words_of_needs().items()
     }
-    by_words |= {"own-process": not by_words["alien-process"], "no-store": not by_words["store-barrier"]}
-    by_words["serves-alone"] = project is not None and project.what is What.SERVER and not by_words["trains"]
+    by_words |= {
+        "own-process": not by_words["alien-process"],
+        "no-store": not by_words["store-barrier"],
+        "serves-alone": project is not None and project.what is What.SERVER and not by_words["trains"],
+    }
     devices = set() if platform == "nvidia" else {platform}  # which is not known of most reports
     return frozenset(devices.union(name for name, held in (holds | by_words).items() if held))
 

@@ -129,7 +129,7 @@ def system_of(passage: Passage, *, is_remote: bool = False) -> tuple[str, int] |
     """The system in a form's line, else the first one named, with its number if stated anywhere; and its place.
 
     Args:
-        is_remote: Whether the job runs on no Mac: "my MacBook" is where it is submitted from.
+        is_remote: Whether the job cannot run on a Mac, so that "my MacBook" is only where it is submitted from.
     """
     stated = _of_a_line(passage.text, passage.words)
     if stated and stated[0].lower() not in _NOTHING:

@@ -45,7 +45,7 @@ def form_lines(client: Client, repository: str, warn: Callable[[str], None] = la
             _kept.put(key, lines)
         except GitHubError as error:
             refused = isinstance(error, RefusedError)  # else it is asked again at the next look
-            needs = ", which needs `contents: read`" if refused else ""
+            needs = " (permission `contents: read`)" if error.status == 403 else ""
             warn(f"{repository}: its issue forms cannot be read{needs}: {error}")
             lines = _kept.get(key, stale=True) or _NO_FORMS
             if refused:

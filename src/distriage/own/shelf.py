@@ -86,8 +86,9 @@ class OwnShelf:
         ranked = sorted(read.items(), key=lambda item: self._rank(*item), reverse=True)
         for file, labels in ranked:
             repository = labels.manifest.repository.casefold()
-            if found.setdefault(repository, labels) is not labels:
-                self._on_problem(BundleError(f"{file.parent}: other heads of {labels.manifest.repository} are used"))
+            if (used := found.setdefault(repository, labels)) is not labels:
+                where = f"{file.parent}: not used for {labels.manifest.repository}"
+                self._on_problem(BundleError(f"{where}: other heads, created {used.manifest.created}, go before"))
         return {place: labels for file, labels in ranked if "/" in (place := self._place(file))} | found
 
     def _rank(self, file: Path, labels: OwnLabels) -> tuple[bool, str, float]:

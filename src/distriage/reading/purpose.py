@@ -87,11 +87,14 @@ _SOLVED = regex(
     r"|(?:\bi am|\bi['’]m|\bi will|\bi['’]ll|\bso|,) clos(?:e|ing) (?:this|it|the issue)(?: issue| now)?(?=[.!;,\n])"
     r"|(?:solves|solved|fixes|fixed|cures|cured) (?:it|the (?:problem|issue|hang|error|crash)|my (?:problem|issue))"
     r"(?=[.!;,)\n])"
-    r"|after [^\n.;,]{3,60} it (?:runs|works)(?: fine| well| again)?(?=[.!\n])"
+    r"|after (?!(?:a while|some time|(?:about |some |a few )?\d* ?(?:seconds?|minutes?|hours?|steps?))\b)"
+    r"[^\n.;,]{3,60} it (?:runs|works)(?: fine| well| again)?(?=[.!\n])"
     r"|turn(?:s|ed) out (?:that )?(?:(?:i|we) (?:forgot|had forgotten|mis|did not|didn't)|(?:our|my) own\b)"
-    r"|(?<![没未么何])解决了(?=[。！!\n])|(?:后来发现|原来)是|后来发现[^\n，。]{0,30}(?:错|没[关开装])|(?:关掉|改成\S{1,12}|换成\S{1,12}|设成\S{1,12})(?:之后|以后|后)?就好了"
+    r"|(?<![没未么何])解决了(?=[。！!\n])|(?:后来发现|原来)是|后来发现[^\n，。]{0,30}(?:错|没[关开装])"
+    r"|(?:关掉|改成\S{1,12}|换成\S{1,12}|设成\S{1,12})(?:之后|以后|后)?就好了"
 )
 _STILL = regex(r"[^\n]{0,80}?(?:\b(?:but|however|yet|still|again)\b|但|又|仍|还是)")
+_UNSOLVED = regex(r"\b(?:neither|never|none|maybe|perhaps|might)\b")
 # A title that asks for a change of the code.
 _WISH = regex(
     r"(?:\s?\[[^\]\n]{0,40}\]){0,3}\s?(?:do not|don[’']t|avoid|allow|let|enable|expose|make|handle|investigate|consider"
@@ -133,7 +136,9 @@ def is_solved(segments: Segments) -> bool:
     """Whether the reporter has found what the failure was, or what cures it."""
     own = f"\n{folded(_prose(segments))}\n"
     return _SOLVED_TITLE.match(folded(segments.title)) is not None or any(
-        not (stands_before(_DOUBT, own, found.start()) or _STILL.match(own, found.end()))
+        not (
+            any(stands_before(one, own, found.start()) for one in (_DOUBT, _UNSOLVED)) or _STILL.match(own, found.end())
+        )
         for found in _SOLVED.finditer(own)
     )
 

@@ -126,16 +126,15 @@ def _decode(content: bytes, name: str) -> str:
     """The text, with a mark for each stray byte: `tail -c` cuts characters, and logs hold other bytes."""
     if encoding_of(content) == "utf-16":
         return content.decode("utf-16", "replace")
-    content = re.sub(rb"\0{%d,}" % MIN_NUL_BLOCK, b"", content)
-    nuls = content.count(b"\0")
-    if nuls > MAX_NUL_SHARE * len(content):
+    kept = re.sub(rb"\0{%d,}" % MIN_NUL_BLOCK, b"", content)
+    if kept.count(b"\0") > MAX_NUL_SHARE * len(kept):
         raise InputError(f"{name}: binary data; expected text in UTF-8")
     try:
-        return content.decode("utf-8-sig").replace("\0", "")
+        return kept.decode("utf-8-sig").replace("\0", "")
     except UnicodeDecodeError as error:
-        text = content.decode("utf-8-sig", "replace")
+        text = kept.decode("utf-8-sig", "replace")
         if text.count("\ufffd") > max(MAX_STRAY_SHARE * len(text), MAX_TORN):
-            found = "binary data" if nuls else f"not valid UTF-8 at byte {error.start}"
+            found = "binary data" if b"\0" in content else f"not valid UTF-8 at byte {error.start}"
             raise InputError(f"{name}: {found}; expected text in UTF-8") from None
         return text.replace("\0", "")
 

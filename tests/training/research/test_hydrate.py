@@ -108,6 +108,7 @@ def test_a_server_that_knows_no_issue_makes_none_gone(tmp_path: Path, github: Gi
     call = ("corpus", "hydrate", "--corpus", corpus, "--texts", store)
     assert_one_line(research(*call), "the server knows none of the first 10 repositories")
     assert len(github.requests) == 19 and not store.with_name("gone.jsonl").exists()
+    assert research(*call, "--limit", 3).code == 0 and not store.with_name("gone.jsonl").exists()
     github.add(many[18], "title", "body")  # the tenth repository is there
     done = research(*call)
     assert done.code == 0 and done.out.startswith("fetched 1; 23 deleted, private or moved away; 0 left\n")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+
+from distriage_training.commands.options import wide_console
 
 Reports = Annotated[
     Path | None, typer.Option(help="A file of reports (JSONL, Parquet); default: the model's reference reports.")
@@ -50,8 +51,3 @@ def bench(
     order = Order(model, reports, count, rounds, many, seconds, queue_issues, database)
     steps = measure(order, sections, Console(stderr=True, highlight=False))
     typer.echo(json.dumps(print_as_measured(wide_console(), steps, BUILDERS)))
-
-
-def wide_console() -> Console:
-    """Where tables are printed; a file or a pipe takes wide ones."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 160)

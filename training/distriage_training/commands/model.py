@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +18,7 @@ from distriage_training.commands.options import (
     check_split,
     named_model,
     training,
+    wide_console,
 )
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def promote(
         old, new = Classifier(current), Classifier(candidate)
         comparisons, evidence = compare(old, new, settings, reviews, Console(stderr=True, highlight=False))
         print_comparison(
-            Console(highlight=False, width=None if sys.stdout.isatty() else 160),
+            wide_console(),
             comparisons,
             evidence,
             old.bundle,

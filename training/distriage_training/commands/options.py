@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from distriage.base.extras import needs_extra
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 TEXTS = Path(".corpus/texts.jsonl")  # the local store of raw texts
 ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A configuration, e.g. configs/base.toml.")]
@@ -40,3 +44,10 @@ def check_split(split: str) -> None:
     """
     if split not in {"validation", "test"}:
         raise typer.BadParameter(f"{split!r}: expected validation or test", param_hint="--split")
+
+
+def wide_console() -> Console:
+    """Where tables are printed; a file or a pipe takes wide ones, so that no column is cut."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 160)

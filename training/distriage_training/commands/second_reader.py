@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +24,7 @@ from distriage.commands.second_reader import (
     calibration_of,
     second_reader_app,
 )
+from distriage_training.commands.options import wide_console
 
 Annotations = Annotated[
     str, typer.Argument(metavar="ANNOTATED", help="Reports with `labels`, an object axis -> label; one a line.")
@@ -46,7 +46,6 @@ def calibrate(
     times: Times = 1,
 ) -> None:
     """Find out from annotated reports when the second reader's labels may be given."""
-    from rich.console import Console
     from rich.table import Table
 
     from distriage.second_reader.bulk import read_answers
@@ -81,7 +80,7 @@ def calibrate(
             continue
         given = [f"{fit.given[target]:.0%}" if target in fit.given else "none" for target in ("0.80", "0.90")]
         table.add_row(axis, str(count), f"{fit.first_right:.2f}", f"{fit.both_right:.2f}", *given)
-    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)  # no column is cut in a file
+    wide_console().print(table)
 
 
 @second_reader_app.command()
@@ -100,7 +99,6 @@ def evaluate(
 
     Use other reports than those of the calibration.
     """
-    from rich.console import Console
     from rich.table import Table
 
     from distriage.second_reader.bulk import read_answers
@@ -125,7 +123,7 @@ def evaluate(
             _given(row.first_coverage, row.first_precision),
             _given(row.both_coverage, row.both_precision),
         )
-    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)  # no column is cut in a file
+    wide_console().print(table)
 
 
 def _given(coverage: float, precision: float) -> str:

@@ -159,18 +159,21 @@ def write_int8(source: Path, file: Path, feeds: Sequence[Feeds]) -> None:
     inputs = dict.fromkeys(node.input[0] for node in products)  # in order: two exports are the same bytes
     _smooth(model, products, largest_activations(source, inputs, feeds))
     _quantize_embeddings(model)
-    logging.disable(logging.WARNING)  # it asks for shapes, with which it fails
-    quantize_dynamic(
-        model,
-        str(file),
-        weight_type=QuantType.QInt8,
-        per_channel=True,
-        reduce_range=True,  # 7 bits: CPUs without VNNI saturate where two products of u8 and s8 are added
-        op_types_to_quantize=["MatMul"],
-        nodes_to_quantize=[node.name for node in products],
-        extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},  # of Attention's outputs
-    )
-    logging.disable(logging.NOTSET)
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)  # it warns that no shapes were inferred; with inferred ones it fails
+    try:
+        quantize_dynamic(
+            model,
+            str(file),
+            weight_type=QuantType.QInt8,
+            per_channel=True,
+            reduce_range=True,  # 7 bits: CPUs without VNNI saturate where two products of u8 and s8 are added
+            op_types_to_quantize=["MatMul"],
+            nodes_to_quantize=[node.name for node in products],
+            extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},  # of Attention's outputs
+        )
+    finally:
+        logging.disable(before)
 
 
 def write_mapped(file: Path) -> None:

@@ -49,7 +49,7 @@ class Options:
         texts: The local store of raw texts, for the releases stated in corpus reports.
         more: Make further sections.
         pdf: Write the figures as PDF, too.
-        command: That makes the study.
+        command: The words that start the command, as study.json records it.
     """
 
     model: str | None = None

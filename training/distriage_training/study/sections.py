@@ -24,7 +24,7 @@ class Figure:
     Attributes:
         whole: A table of all counts, too large for the page.
         widths: In which the picture is written.
-        corrected: Whether its shares are, for the model's errors on validation.
+        corrected: Whether its shares are corrected for the model's errors on validation.
     """
 
     title: str

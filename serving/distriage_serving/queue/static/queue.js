@@ -118,6 +118,8 @@
     if (!isSame("verdict") || !isSame("decided")) return;
     for (const field of all("[data-axis] select")) field.value = draft.get(field.name);
     all("[data-axis] input[type=radio]").filter((radio) => draft.get(radio.name) === radio.value).forEach((radio) => { radio.checked = true; });
+    const touched = fields.filter(([name]) => name === "touched").map(([, axis]) => axis);
+    all("[data-touched]").filter((field) => touched.includes(field.value)).forEach((field) => { field.disabled = false; });
     const owned = fields.filter(([name]) => name === "own").map(([, label]) => label);
     all("[data-own] input[type=checkbox]").forEach((box) => { box.checked = owned.includes(box.value); });
   }

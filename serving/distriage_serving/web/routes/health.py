@@ -48,8 +48,8 @@ async def livez(request: Request) -> Alive:
 
 @router.get("/readyz", summary="Can it do its work?")
 async def readyz(request: Request) -> Ready:
-    """Send requests only while this succeeds; before the model is loaded, or while the database cannot be written to
-    that bot or queue write to, it is a 503.
+    """Send requests only while this succeeds. It is a 503 before the model is loaded, and while the database of the bot
+    or the queue cannot be written to.
     """
     here = rooms(request)
     name = here.engine.bundle.manifest.name

@@ -181,7 +181,9 @@ def printed_counts(output: Passage) -> dict[str, tuple[int, int]]:
     """`nodes`, `gpus_per_node` and `gpu_count` that a launcher, NCCL or a server printed, each with its place."""
     words = output.words
     found = {"nodes": nodes} if (nodes := most(numbers_at(_ARGUMENTS, words, ("nnodes=",)), 10_000)) else {}
-    if ranks := max(matches_at(_RANKS, words, places(("nranks",), words)), key=number_of, default=None):
+    found_ranks = matches_at(_RANKS, words, places(("nranks",), words))
+    # Of equal counts that with nodes: NCCL prints the one without them first
+    if ranks := max(found_ranks, key=lambda one: (number_of(one), one["nodes"] is not None), default=None):
         place = ranks.start()
         found["gpu_count"] = number_of(ranks), place
         if int(ranks["nodes"] or 1) > 1:  # those of one node may be a part of the job

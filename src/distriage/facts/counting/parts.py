@@ -40,8 +40,13 @@ def part_of(words: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def both_sides(words: str) -> tuple[int, int, int] | None:
-    """The nodes (0 if these are not nodes) and GPUs of a server whose folded text says for prefill and for decoding how
-    many have how many GPUs each; and the place.
+    """The nodes and GPUs of a server that splits prefill from decoding, both sides together, and the place.
+
+    Args:
+        words: Folded text, such as "2 prefill nodes with 8 H20 each and 4 decode nodes of 8xH20".
+
+    Returns:
+        Number of nodes (0 if others are counted), number of GPUs, place; None unless both sides are counted.
     """
     found = {side["side"]: side for side in _BOTH_SIDES.finditer(words)} if "prefill" in words else {}
     if len(found) < 2:

@@ -76,7 +76,7 @@ def is_release_of_another(
     near = max(near, first)  # a long sentence between is not read
     known, worked = names.own | names.others, _numbers_of(value)
     distance = _least_distance(in_use, worked)
-    is_beside = any(one in words[near:begin] for one in in_use)
+    names_product = any(one in words[near:begin] for one in in_use)
     for one in _RELEASE_OF.finditer(words, first, begin + len(value)):
         group = "name" if one["name"] else "moved" if one["moved"] else "upgrade"
         name, end, is_here = one[group], one.end(group), one.start() >= sentence
@@ -88,9 +88,10 @@ def is_release_of_another(
         numbers = _numbers_of(one["number"]) if one["number"] else [worked[0], worked[1] + 1]  # at the nearest
         if numbers < worked[: len(numbers)] or (listed and value not in listed):
             continue  # it cannot fail since, or there is no such release
-        if numbers[0] > worked[0] + is_here or any(version.startswith(one["number"] or "-") for version in in_use):
+        is_in_use = one["number"] and any(f"{version}.".startswith(f"{one['number']}.") for version in in_use)
+        if numbers[0] > worked[0] + is_here or is_in_use:
             continue
-        is_alone = is_near and not is_beside and (is_known or is_here) and (one["number"] or listed)
+        is_alone = is_near and not names_product and (is_known or is_here) and (one["number"] or listed)
         if not (is_alone or _distance(numbers, worked) < distance):
             continue
         line = max(first, words.rfind("\n", first, end) + 1)
@@ -107,6 +108,7 @@ def is_pair_of_product(words: str, works: str, fails: str, in_use: Collection[st
         words: In small letters.
         in_use: The product's versions.
     """
+    in_use = [one for one in in_use if one[:1].isdecimal()]  # no branch or commit
     worked, failing = _numbers_of(works), _numbers_of(fails)
     if failing in map(_numbers_of, in_use) or _least_distance(in_use, worked) > _distance(failing, worked):
         return False

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from distriage_training.commands.bench import Count, Database, Many, Model, Reports, Rounds, Seconds, wide_console
+from distriage_training.commands.bench import Count, Database, Many, Model, Reports, Rounds, Seconds
+from distriage_training.commands.options import wide_console
 
 
 def bench(

@@ -120,6 +120,6 @@ def hydrate(
                 report.fetched += 1
                 note_gone()
             progress.advance(task)
-        note_gone()
+        report.gone += missing  # of a server that has shown no issue: the next call asks for them again
     report.left = len(wanted) - len(todo)
     return report
