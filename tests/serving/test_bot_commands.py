@@ -100,7 +100,7 @@ def test_commands(line: str, command: object) -> None:
     assert parse_command(line, TAXONOMY) == command
 
 
-OWN = ("oncall: distributed", "Stage", "bug", "bug: old")
+OWN = ("oncall: distributed", "Stage", "bug", "bug: old", "symptom: crash", "fix")
 
 
 @pytest.mark.parametrize(
@@ -112,6 +112,8 @@ OWN = ("oncall: distributed", "Stage", "bug", "bug: old")
         ("/triage wrong symptom `oncall: distributed`", {"symptom": None, "own:oncall: distributed": None}),
         ("/triage wrong symptom runtime-hang bug", {"symptom": "runtime-hang", "own:bug": None}),
         ("/triage wrong stage", {"stage": None}),
+        ("/triage wrong symptom: crash, stage", {"own:symptom: crash": None, "stage": None}),
+        ("/triage wrong fix, symptom runtime-hang", {"fix": None, "symptom": "runtime-hang"}),
     ],
 )
 def test_own_labels_are_named_by_their_names(line: str, corrections: object) -> None:

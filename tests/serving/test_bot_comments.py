@@ -60,6 +60,17 @@ def test_nothing_is_open_of_a_comment_that_was_deleted(bot: Bot) -> None:
     assert "It is now" in bot.github.comments(ISSUE)[0]
 
 
+def test_an_edit_leaves_what_is_said_of_the_comment_s_other_commands(bot: Bot) -> None:
+    bot.issue("opened")
+    comment = bot.say("/triage wong\n\n/triage wrong symtom")
+    bot.mend(comment, "/triage wrong symptom=oom\n\n/triage wrong symtom")
+    answer = bot.github.comments(ISSUE)[1]
+    assert "wong" not in answer and "- `/triage wrong symtom`: " in answer and bot.github.labels(ISSUE) == [OOM]
+    bot.mend(comment, "Never mind.")  # no new command, but one less that is wrong
+    assert "It is now" in bot.github.comments(ISSUE)[1] and bot.github.reactions[comment["id"]] == []
+    assert bot.github.labels(ISSUE) == [OOM]
+
+
 def test_several_commands_in_one_comment_all_count(bot: Bot) -> None:
     bot.github.files[FILE] = "axes: {symptom: true, fix: true}\n"
     bot.issue("opened")

@@ -17,7 +17,7 @@ from distriage.base.errors import InputError, NotFoundError, RefusedError
 from distriage.base.references import IssueReference
 from distriage.github.client import Client
 from distriage.model.taxonomy import Taxonomy
-from distriage_serving.bot.commands import Undo, Wrong, parse_command
+from distriage_serving.bot.commands import Undo, Wrong, find_commands, parse_command
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.remembered import own_labels_given
 from distriage_serving.bot.repositories import current_config
@@ -95,12 +95,13 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
         except InputError as error:
             faults[line] = str(error)
     theirs = {line for line in faults if _is_prows(client, job.repository, line)}
-    if theirs.issuperset(asked.lines):
+    if asked.lines and theirs.issuperset(asked.lines):
         return Done("the commands are those of Prow", nothing_to_do=True)
     faults = {line: why for line, why in faults.items() if line not in theirs}
     notes = [current.error, *faults.values(), *idle.values()]
     if not silent:
-        notes.append(_react(client, job.repository, asked, NOT_UNDERSTOOD if faults or idle else UNDERSTOOD))
+        said_of_it = NOT_UNDERSTOOD if faults or idle else UNDERSTOOD
+        notes.append(_react(client, job.repository, asked, said_of_it if asked.lines else None))
     if not silent and (faults or idle or asked.edited):
         notes.append(_explain(client, issue, asked.comment, faults, idle))
     understood = len(faults) + len(idle) + len(theirs) < len(asked.lines)
@@ -179,13 +180,14 @@ def _last_decision(store: Store, issue: IssueReference, asked_at: float, taken_b
     return [review.id for review in standing if (review.who, review.at) == (standing[-1].who, standing[-1].at)]
 
 
-def _react(client: Client, repository: str, asked: CommandArgument, content: str) -> str | None:
-    """React, in place of what we said before an edit; if GitHub refuses, because the issue is locked or the comment
-    gone, return why.
+def _react(client: Client, repository: str, asked: CommandArgument, content: str | None) -> str | None:
+    """React, in place of what we said before an edit; None only takes that away. If GitHub refuses, because the issue is
+    locked or the comment gone, return why.
     """
     path = f"/repos/{repository}/issues/comments/{asked.comment}/reactions"
     try:
-        client.write("POST", path, {"content": content}, repeatable=True)
+        if content is not None:
+            client.write("POST", path, {"content": content}, repeatable=True)
         for one in client.items(path) if asked.edited else ():
             is_other = one.get("content") in {UNDERSTOOD, NOT_UNDERSTOOD} - {content}
             if is_other and is_ours(client, one.get("user") or {}):
@@ -206,8 +208,8 @@ def _explain(
     """Write our answer, or bring an earlier one in step; if GitHub refuses, return why."""
     try:
         there = read_comments(client, issue, "answer")
-        own, others = there.comment, there.comment_ids - {comment}
-        text = _text(own.body if own is not None else "", comment, others, faults, idle)
+        own = there.comment
+        text = _text(own.body if own is not None else "", comment, there.bodies, faults, idle)
         marker = Marker.of(text, "answer")
         if not text or (own is not None and own.digest == marker.digest):
             return None
@@ -219,14 +221,20 @@ def _explain(
 
 
 def _text(
-    before: str, comment: int, others: Collection[int], faults: Mapping[str, str], idle: Mapping[str, str]
+    before: str, comment: int, bodies: Mapping[int, str], faults: Mapping[str, str], idle: Mapping[str, str]
 ) -> str:
-    """The answer with what is said of a comment now, and with what is still open of others; empty if it may stay."""
-    found = [(line, _OPEN.fullmatch(line)) for line in before.splitlines()]
-    still = [line for line, match in found if match is not None and int(match["comment"]) in others]
+    """The answer with the faults of a comment, and with earlier ones whose command still stands; empty if it may stay."""
     why = {line: markdown.code(said.removeprefix("/triage wrong: "), _WHY_CHARS) for line, said in faults.items()}
     mine = [f"- {markdown.code(line)}: {said} <!-- of {comment} -->" for line, said in why.items()]
+    still = [row for row in before.splitlines() if row not in mine and _stands(row, bodies)]
     shown = "\n".join([*still[-_MAX_OPEN:], *mine])
     said = [_EXPLAINED.format(faults=shown)] if shown else []
     said += dict.fromkeys(idle.values())
     return "\n\n".join(said) or (_SETTLED if _EXPLAINED.partition("\n")[0] in before else "")
+
+
+def _stands(row: str, bodies: Mapping[int, str]) -> bool:
+    """Whether a line of an earlier answer is about a command that is still in its comment."""
+    match = _OPEN.fullmatch(row)
+    commands = find_commands(bodies.get(int(match["comment"]), "")) if match is not None else ()
+    return any(row.startswith(f"- {markdown.code(line)}: ") for line in commands)

@@ -110,7 +110,7 @@ def parse_command(
 
     Args:
         names: Understood beside the labels' ids, which come first.
-        own: Labels of the repository's own that the issue got; an axis of the same name comes first.
+        own: Labels of the repository's own that the issue got; an axis, alone or with a label of it, comes first.
 
     Raises:
         InputError: an unknown command, axis or label.
@@ -122,7 +122,7 @@ def parse_command(
         case ["undo"]:
             return Undo()
         case ["wrong", *rest]:
-            return Wrong(_corrections(_parts(rest), taxonomy, names, own))
+            return Wrong(_corrections(rest, taxonomy, names, own))
     raise InputError(f"/triage {' '.join(words)!r:.80}: {USAGE}")
 
 
@@ -144,18 +144,21 @@ def _corrections(parts: list[str], taxonomy: Taxonomy, names: Names, own: Iterab
     corrections: dict[str, str | None] = {}
     own_labels = {_name_parts(name): own_axis(name) for name in own}
     while parts:
-        if parts[0] not in taxonomy.axes and (found := _begin(parts, own_labels)):
+        found = _begin(parts, own_labels)
+        axis_id, *rest = parts
+        known: dict[str, str | None] = {}
+        if axis_id in taxonomy.axes:
+            known = {**names.get(axis_id, {}), NONE: None, **{label: label for label in taxonomy.axes[axis_id].label_ids}}
+        said = {_name_parts(name): label for name, label in known.items()}
+        chosen = _begin(rest, said)
+        if found and not chosen and (len(found) > 1 or not known):
             corrections[own_labels[found]] = None
             parts = parts[len(found) :]
             continue
-        axis_id, *parts = parts
-        if axis_id not in taxonomy.axes:
+        if not known:
             meant = suggestion(axis_id, taxonomy.axes, "'")
             raise InputError(f"/triage wrong: unknown axis {axis_id!r:.60}; {meant}")
-        known: dict[str, str | None] = {NONE: None, **{label: label for label in taxonomy.axes[axis_id].label_ids}}
-        known = {**names.get(axis_id, {}), **known}
-        said = {_name_parts(name): label for name, label in known.items()}
-        chosen = _begin(parts, said)
+        parts = rest
         if not chosen and parts and parts[0] not in taxonomy.axes and not _begin(parts, own_labels):
             wrong = " ".join(takewhile(lambda part: part not in taxonomy.axes, parts))
             raise InputError(f"/triage wrong: unknown label {wrong!r:.60} of axis {axis_id}; {_meant(wrong, known)}")

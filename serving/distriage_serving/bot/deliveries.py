@@ -201,11 +201,11 @@ def _comment(payload: Mapping[str, Any], action: str, issue: IssueReference) -> 
         return Ignored(f"nothing to do for the action {action}")
     if Marker.read(str(comment.get("body") or "")) is not None:  # `distriage backfill` writes in a person's name
         return Ignored("the comment is ours")
-    lines = find_commands(str(comment.get("body") or ""))
+    now, before = find_commands(str(comment.get("body") or "")), list[str]()
     if action == "edited":  # commands there before were carried out before
-        before = _table(_table(payload, "changes"), "body").get("from")
-        lines = list((Counter(lines) - Counter(find_commands(str(before or "")))).elements())
-    if not lines:
+        before = find_commands(str(_table(_table(payload, "changes"), "body").get("from") or ""))
+    lines = list((Counter(now) - Counter(before)).elements())
+    if not lines and not Counter(before) - Counter(now):
         return Ignored("no new command in the comment")
     number, who = _id(comment.get("id")), _table(payload, "sender").get("login")
     at = epoch_s(comment.get("updated_at" if action == "edited" else "created_at"))

@@ -138,7 +138,7 @@ class Timeline:
         type_touched: Somebody else set or took off the issue type.
         closed_by_us: We closed it last, and nobody has reopened it.
         comments: All comments.
-        comment_ids: Theirs.
+        bodies: Markdown of each comment by its id, hostile.
     """
 
     def __init__(self, login: str | None, kind: Kind = "v1") -> None:
@@ -151,7 +151,7 @@ class Timeline:
         self.type_touched = False
         self.closed_by_us = False
         self.comments: list[Comment] = []
-        self.comment_ids: set[int] = set()
+        self.bodies: dict[int, str] = {}
 
     def read(self, event: Mapping[str, Any]) -> None:
         """Read the next event."""
@@ -193,7 +193,7 @@ class Timeline:
             Comment(by, login_of(actor) or "ghost", association, at, body, str(event.get("html_url") or ""))
         )
         if isinstance(event.get("id"), int):
-            self.comment_ids.add(event["id"])
+            self.bodies[event["id"]] = body
         marker = Marker.read(body) if is_us and self.comment is None else None
         if marker is not None and marker.kind == self._kind and isinstance(event.get("id"), int):
             self.comment = OwnComment(event["id"], marker.digest, edited=not marker.is_of(body), body=body)

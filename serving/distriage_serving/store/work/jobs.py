@@ -31,14 +31,14 @@ class CommandArgument(_Argument):
         comment: GitHub's id of the comment.
         who: Login of the person who wrote or edited it.
         at: When, Unix time in seconds.
-        lines: The commands, one per line.
+        lines: The new commands, one per line; none where an edit only took some away.
         edited: The comment was there before, with other commands or none.
     """
 
     comment: int
     who: Annotated[str, Field(min_length=1)]
     at: float
-    lines: Annotated[list[str], Field(min_length=1)]
+    lines: list[str]
     edited: bool = False
 
 
