@@ -25,7 +25,7 @@ from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.configuration.names import resolve
 from distriage_serving.github.executor import raise_if_moved, write_comment
 from distriage_serving.github.labels import read_labels
-from distriage_serving.github.timeline import is_ours, read_comments
+from distriage_serving.github.timeline import is_ours, own_login, read_comments
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import PlannedComment
@@ -181,8 +181,9 @@ def _last_decision(store: Store, issue: IssueReference, asked_at: float, taken_b
 
 
 def _react(client: Client, repository: str, asked: CommandArgument, content: str | None) -> str | None:
-    """React, in place of what we said before an edit; None only takes that away. If GitHub refuses, because the issue is
-    locked or the comment gone, return why.
+    """React, in place of what we said before an edit; None only takes that away.
+
+    If GitHub refuses, because the issue is locked or the comment gone, return why.
     """
     path = f"/repos/{repository}/issues/comments/{asked.comment}/reactions"
     try:
@@ -190,7 +191,7 @@ def _react(client: Client, repository: str, asked: CommandArgument, content: str
             client.write("POST", path, {"content": content}, repeatable=True)
         for one in client.items(path) if asked.edited else ():
             is_other = one.get("content") in {UNDERSTOOD, NOT_UNDERSTOOD} - {content}
-            if is_other and is_ours(client, one.get("user") or {}):
+            if is_other and is_ours(own_login(client), one.get("user")):
                 client.write("DELETE", f"{path}/{one['id']}", None, repeatable=True)
     except RefusedError as error:
         return _refused(error)
@@ -223,7 +224,7 @@ def _explain(
 def _text(
     before: str, comment: int, bodies: Mapping[int, str], faults: Mapping[str, str], idle: Mapping[str, str]
 ) -> str:
-    """The answer with the faults of a comment, and with earlier ones whose command still stands; empty if it may stay."""
+    """The answer with a comment's faults, and earlier ones whose command still stands; empty if it may stay."""
     why = {line: markdown.code(said.removeprefix("/triage wrong: "), _WHY_CHARS) for line, said in faults.items()}
     mine = [f"- {markdown.code(line)}: {said} <!-- of {comment} -->" for line, said in why.items()]
     still = [row for row in before.splitlines() if row not in mine and _stands(row, bodies)]

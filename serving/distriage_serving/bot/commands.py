@@ -148,7 +148,8 @@ def _corrections(parts: list[str], taxonomy: Taxonomy, names: Names, own: Iterab
         axis_id, *rest = parts
         known: dict[str, str | None] = {}
         if axis_id in taxonomy.axes:
-            known = {**names.get(axis_id, {}), NONE: None, **{label: label for label in taxonomy.axes[axis_id].label_ids}}
+            ids = taxonomy.axes[axis_id].label_ids
+            known = {**names.get(axis_id, {}), NONE: None, **dict(zip(ids, ids, strict=True))}
         said = {_name_parts(name): label for name, label in known.items()}
         chosen = _begin(rest, said)
         if found and not chosen and (len(found) > 1 or not known):

@@ -79,10 +79,13 @@ def own_login(client: Client) -> str | None:
     return client.login
 
 
-def is_ours(client: Client, account: Mapping[str, Any]) -> bool:
-    """Whether an account, as GitHub describes it, is the token's own; any bot's may be if GitHub does not tell."""
-    login = own_login(client)
-    return login_of(account) == login if login is not None else account.get("type") == "Bot"
+def is_ours(login: str | None, account: Mapping[str, Any] | None) -> bool:
+    """Whether an account, as GitHub describes it, is the token's own, by its `own_login`; without one any bot's may be.
+
+    What a person says is theirs, with our marker too: it quotes us or is a trap, and to edit it would put words into
+    their mouth.
+    """
+    return login_of(account) == login if login is not None else (account or {}).get("type") == "Bot"
 
 
 def _viewer(client: Client) -> str | None:
@@ -162,7 +165,7 @@ class Timeline:
             is_bot = (actor or {}).get("type") == "Bot"
             # Labels that the person whose token we have took off were taken off by hand. A deleted account has no type,
             # and was a person.
-            is_us = self._is_us(actor) and (is_bot or kind == "labeled")
+            is_us = is_ours(self._login, actor) and (is_bot or kind == "labeled")
             by: Literal["us", "bot", "person"] = "us" if is_us else "bot" if is_bot else "person"
             self.label_events.append(
                 LabelEvent(
@@ -175,9 +178,9 @@ class Timeline:
                 )
             )
         elif kind in {"issue_type_added", "issue_type_changed", "issue_type_removed"}:
-            self.type_touched = self.type_touched or not self._is_us(actor)
+            self.type_touched = self.type_touched or not is_ours(self._login, actor)
         elif kind in {"closed", "reopened"}:
-            self.closed_by_us = kind == "closed" and self._is_us(actor)
+            self.closed_by_us = kind == "closed" and is_ours(self._login, actor)
         elif kind == "comment_deleted":
             self.comment_deleted = True
         elif kind == "converted_to_discussion":
@@ -186,9 +189,10 @@ class Timeline:
             self._read_comment(event, actor)
 
     def _read_comment(self, event: Mapping[str, Any], actor: Mapping[str, Any] | None) -> None:
-        body, is_us, is_bot = str(event.get("body") or ""), self._is_us(actor), (actor or {}).get("type") == "Bot"
+        is_us, is_bot = is_ours(self._login, actor), (actor or {}).get("type") == "Bot"
         by: Literal["us", "bot", "person"] = "us" if is_us else "bot" if is_bot else "person"
-        association, at = str(event.get("author_association") or ""), epoch_s(event.get("created_at"))
+        body, association = str(event.get("body") or ""), str(event.get("author_association") or "")
+        at = epoch_s(event.get("created_at"))
         self.comments.append(
             Comment(by, login_of(actor) or "ghost", association, at, body, str(event.get("html_url") or ""))
         )
@@ -197,12 +201,6 @@ class Timeline:
         marker = Marker.read(body) if is_us and self.comment is None else None
         if marker is not None and marker.kind == self._kind and isinstance(event.get("id"), int):
             self.comment = OwnComment(event["id"], marker.digest, edited=not marker.is_of(body), body=body)
-
-    def _is_us(self, actor: Mapping[str, Any] | None) -> bool:
-        # A person's comment with our marker quotes us or is a trap: editing it would put words into their mouth.
-        if self._login is not None:
-            return login_of(actor) == self._login
-        return (actor or {}).get("type") == "Bot"
 
 
 def login_of(user: object) -> str | None:

@@ -8,7 +8,7 @@ from distriage.base.errors import LostAnswerError, RefusedError
 from distriage.base.references import IssueReference
 from distriage.github.client import MAX_ATTEMPTS, Client
 from distriage_serving.github.executor import raise_if_moved
-from distriage_serving.github.timeline import is_ours
+from distriage_serving.github.timeline import is_ours, own_login
 from distriage_serving.planning.marker import Marker
 
 
@@ -63,8 +63,9 @@ def take_back(client: Client, issue: IssueReference, marker: Marker) -> None:
 
 def _find(client: Client, issue: IssueReference, marker: Marker) -> int | None:
     """Id of the comment with a marker of ours."""
+    login = own_login(client)
     for comment in client.items(f"{issue.path}/comments"):
-        if not is_ours(client, comment.get("user") or {}):
+        if not is_ours(login, comment.get("user")):
             continue
         if Marker.read(str(comment.get("body") or "")) == marker and isinstance(comment.get("id"), int):
             return int(comment["id"])
