@@ -165,8 +165,8 @@ class Backfill:
                 progress.advance(task)
                 progress.update(task, description=f"#{listed.number}")
                 issue = IssueReference(repository, listed.number)
-                is_new = options.again or options.take_off or not self._is_done(issue, listed, config, own=options.own)
-                if is_new:
+                is_due = options.again or options.take_off or not self._is_done(issue, listed, config, own=options.own)
+                if is_due:
                     self._triage(issue, Backfilling(config, options.take_off))
                 else:
                     self.report.known += 1

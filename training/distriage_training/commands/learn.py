@@ -103,8 +103,8 @@ def learn(
             rows = features_of(classifier, past.kept, progress, forms=history.forms)
             result = learn_and_measure(past, wishes, rows, promise, progress)
             compared = compare_with(before, result, wishes, rows, promise) if before is not None else None
-        refused = before is not None and compared is not None and (bool(compared.worse) or _fell_silent(before, result))
-        if not refused:
+        refusal = _refusal(before, compared, result) if before is not None and compared is not None else None
+        if refusal is None:
             write(output, name, classifier, result, promise)
         if reviews is not None:
             unknown = f", {reviewed.unknown} of other issues" if reviewed.unknown else ""
@@ -112,7 +112,8 @@ def learn(
         _say(result)
         if before is not None and compared is not None:
             _say_compared(before, compared, result)
-        if refused:
+        if refusal is not None:
+            typer.echo(f"refused, nothing written: {refusal}")
             raise typer.Exit(1)
         typer.echo(f"written: {output} (see {PAGE} in it)")
 
@@ -155,10 +156,15 @@ def _previous(folder: Path, repository: str, bundle: Bundle, *, ask: bool) -> Ow
     return OwnLabels(folder, bundle)
 
 
-def _fell_silent(before: OwnLabels, result: Result) -> bool:
-    """Whether no label is given any more, though the earlier heads gave some."""
+def _refusal(before: OwnLabels, compared: Comparison, result: Result) -> str | None:
+    """Why the new heads must not replace the earlier ones; None if they may."""
+    from distriage.base.terminal import printable
+
+    if compared.worse:
+        return f"worse on {', '.join(map(printable, compared.worse))}"
     gave = any(head.threshold is not None for head in before.manifest.labels)
-    return gave and all(threshold is None for threshold in result.final.thresholds)
+    is_silent = all(threshold is None for threshold in result.final.thresholds)
+    return "no label would be given any more" if gave and is_silent else None
 
 
 def _say_compared(before: OwnLabels, compared: Comparison, result: Result) -> None:
@@ -196,11 +202,7 @@ def _say_compared(before: OwnLabels, compared: Comparison, result: Result) -> No
         if head.threshold is not None and head.name not in still:
             unsure = "cannot keep the promise any more" if head.name in labels.names else "no issue has it"
             typer.echo(f"no longer given: {printable(head.name)}: {labels.left_out.get(head.name, unsure)}")
-    worse = ", ".join(map(printable, compared.worse))
-    if worse or _fell_silent(before, result):
-        why = f"worse on {worse}" if worse else "no label would be given any more"
-        typer.echo(f"refused, nothing written: {why}")
-    elif compared.rows:
+    if compared.rows and not compared.worse:
         typer.echo("not worse on any label that both know")
 
 
