@@ -9,13 +9,14 @@ from contextlib import suppress
 
 import pytest
 
-from distriage.base.errors import InputError, RateLimitError
+from distriage.base.errors import InputError, NotFoundError, RateLimitError
 from distriage.base.references import IssueReference
 from distriage.classifier import Classifier
 from distriage_serving.bot import kinds, worker
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import WORK, App
+from distriage_serving.github.executor import why_refused
 from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.logs import JsonFormatter
 from distriage_serving.store import Job, decide_job
@@ -25,7 +26,7 @@ from support import faults
 from support.app_key import APP_ID, app_key
 from support.bot import BODY, COMMENTED, HANG, ISSUE, TITLE, Bot, Hasty, Make, bot, github, make, store
 from support.faults import Fault, Trouble
-from support.github import INSTALLATION
+from support.github import INSTALLATION, GitHub
 
 
 @pytest.mark.parametrize(("how", "state"), [("gone", "deleted"), ("moved", "transferred"), ("absent", "deleted")])
@@ -299,6 +300,13 @@ def test_an_app_that_was_suspended_leaves_nothing_to_do(bot: Bot) -> None:
     bot.issue("opened")
     done = bot.job()
     assert (done.kind, done.state) == ("triage", "ignored") and "suspended" in str(done.last_error)
+
+
+def test_an_app_that_was_uninstalled_is_said_to_be(github: GitHub) -> None:
+    github.installations.clear()
+    with pytest.raises(NotFoundError) as refused:
+        App(APP_ID, app_key(), github.url).token(INSTALLATION)
+    assert why_refused(refused.value).startswith("the App is no longer installed there (")
 
 
 def test_a_report_that_is_given_up_is_dead_and_says_so(

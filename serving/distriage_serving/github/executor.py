@@ -148,6 +148,8 @@ def why_refused(error: RefusedError, may_not: str | None = None) -> str:
         return f"the repository is archived ({error})"
     if error.status == 403 and "suspended" in str(error):
         return f"the App is suspended there ({error})"
+    if error.status == 404 and "access_tokens" in str(error):
+        return f"the App is no longer installed there ({error})"
     reasons = {
         401: "the token is not valid",
         403: may_not or "the issue is locked, or the token lacks the permission `issues: write`",
