@@ -93,7 +93,7 @@ def _decided(classifier: Classifier, report: ReadReport) -> Mapping[Mode, Mappin
             mode,
             detail=report.detail,
             no_failure=report.tells_no_failure,
-            unlearned_script=report.is_in_unlearned_script,
+            unlearned=report.unlearned,
         )
         for mode in Mode
     }

@@ -115,7 +115,7 @@ class Findings:
             own_modes,
             detail=read.detail,
             no_failure=read.tells_no_failure,
-            unlearned_script=read.is_in_unlearned_script,
+            unlearned=read.unlearned,
         )
         decisions = corrected(decisions, prediction, taxonomy, project, read.situation)
         report, facts = read.report, read.facts

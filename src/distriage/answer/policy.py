@@ -3,8 +3,8 @@
 A label is applied only if its probability reaches the threshold at which labels were right as often as the mode asks
 for on held-out reports, and never below the mode's floor. Below, it becomes a suggestion or an abstention, and its
 family is named if the probability spreads over siblings. A report from outside the model's domain gets only its kind,
-one in a script that the model has not learned not even that, and one that says next to nothing gets no cause and no
-fix, or not even what happens.
+one in a script that the model has not learned not even that and, without an error that can be read, nothing; one that
+says next to nothing gets no cause and no fix, or not even what happens.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from distriage.base.types import AxisScores, Decision, Detail, Mode, Outcome, Prediction, Silence
+from distriage.base.types import AxisScores, Decision, Detail, Mode, Outcome, Prediction, Silence, Unlearned
 from distriage.model.bundle import AxisCalibration
 from distriage.model.taxonomy import Axis, Taxonomy
 
@@ -41,7 +41,7 @@ def decide(
     *,
     detail: Detail = Detail.ENOUGH,
     no_failure: bool = False,
-    unlearned_script: bool = False,
+    unlearned: Unlearned = Unlearned.LITTLE,
 ) -> dict[str, Decision]:
     """Decide every axis.
 
@@ -52,7 +52,7 @@ def decide(
         detail: A report that says too little of what happens gets no cause and no fix, or nothing beyond its kind and
             scope.
         no_failure: Whether it is a chore, news, a notice or a picture: labels of how something fails are not for it.
-        unlearned_script: Whether its words can tell neither its kind nor its field.
+        unlearned: Words in a script that the model has not learned tell neither its kind nor its field.
 
     Returns:
         Axis id -> decision, in the taxonomy's order.
@@ -66,11 +66,12 @@ def decide(
         unknown = axis.needs_detail or (detail is Detail.NOTHING and axis.requires is not None)
         if too_thin and (silence is Silence.FOREIGN or (silence is None and unknown)):
             silence = Silence.THIN  # too little to tell its field, too
-        if unlearned_script and (axis.id in taxonomy.roots or silence is Silence.FOREIGN):
+        in_words = axis.id in taxonomy.roots or silence is Silence.FOREIGN
+        if unlearned is Unlearned.ALL or (unlearned is Unlearned.WORDS and in_words):
             silence = Silence.SCRIPT
         if no_failure and axis.requires is not None:
             silence = Silence.NO_FAILURE
-        unmet = axis.unmet(likeliest, unsure_of(decisions))
+        unmet = axis.unmet(likeliest, unsure_of(decisions)) if silence is not Silence.SCRIPT else None
         decisions[axis.id] = _decide_axis(
             axis, prediction.scores[axis.id], calibration[axis.id], own_mode, unmet, silence
         )

@@ -54,6 +54,14 @@ class Detail(IntEnum):
     ENOUGH = 2
 
 
+class Unlearned(IntEnum):
+    """How much of a report is in a script that the model has not learned, such as Japanese or Cyrillic."""
+
+    LITTLE = 0
+    WORDS = 1  # much of its own words; an error that it quotes can be read
+    ALL = 2
+
+
 class Silence(StrEnum):
     """Why an axis gets no label though it is likely: foreign, perhaps foreign, thin, unlearned script, no failure."""
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from distriage.base.errors import InputError
 from distriage.base.references import repository_of
 from distriage.base.texts import regex
-from distriage.base.types import Detail, IssueReport
+from distriage.base.types import Detail, IssueReport, Unlearned
 from distriage.facts.environment import EnvironmentFacts, facts_of
 from distriage.facts.projects import Project, projects
 from distriage.facts.situation import Situation, situation_of
@@ -87,18 +87,24 @@ class ReadReport:
         says_nothing = words <= _NOTHING_SAID | projects().names.keys() and self.input.text.isascii()
         if self.segments.is_unfilled_form:
             return Detail.NOTHING if says_nothing else Detail.LITTLE
-        if self.segments.first_error is not None or any(map(quotes_exception, self.input.errors)):
+        if self._quotes_error:
             return Detail.ENOUGH
         if says_nothing:
             return Detail.NOTHING
         return Detail.LITTLE if len(content) < MIN_CONTENT_WORDS else Detail.ENOUGH
 
     @cached_property
-    def is_in_unlearned_script(self) -> bool:
-        """Whether much of its own words is in a script that the model has not learned, such as Japanese or Cyrillic."""
+    def _quotes_error(self) -> bool:
+        return self.segments.first_error is not None or any(map(quotes_exception, self.input.errors))
+
+    @cached_property
+    def unlearned(self) -> Unlearned:
+        """How much of it is in a script that the model has not learned."""
         own = "\n".join(one.text for one in self.segments.of(Kind.TITLE, Kind.PROSE, Kind.FORM))
         unlearned = 0 if own.isascii() else len(_UNLEARNED.findall(own))
-        return unlearned > 0 and unlearned >= _UNLEARNED_SHARE * len(_LETTER.findall(own))
+        if unlearned == 0 or unlearned < _UNLEARNED_SHARE * len(_LETTER.findall(own)):
+            return Unlearned.LITTLE
+        return Unlearned.WORDS if self._quotes_error else Unlearned.ALL
 
     @property
     def tracker(self) -> str:
