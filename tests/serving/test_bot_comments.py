@@ -149,6 +149,10 @@ def test_a_label_is_known_by_the_name_that_the_queue_shows() -> None:
     assert found["symptom"]["Runtime hang"] == "runtime-hang"
     command = parse_command("/triage wrong symptom: Runtime hang, stage", default_taxonomy(), found)
     assert command == Wrong({"symptom": "runtime-hang", "stage": None})
+    command = parse_command(
+        "/triage wrong stage, Root cause: missing validation, distributed no", default_taxonomy(), found
+    )
+    assert command == Wrong({"stage": None, "cause": "missing-validation", "distributed": "false"})
 
 
 def test_a_label_is_known_by_the_name_that_the_configuration_gives_it(bot: Bot) -> None:

@@ -16,7 +16,7 @@ from distriage.answer.feedback import own_axis
 from distriage.base.errors import InputError, NotFoundError, RefusedError
 from distriage.base.references import IssueReference
 from distriage.github.client import Client
-from distriage.model.taxonomy import Taxonomy
+from distriage.model.taxonomy import YES_NO, Taxonomy
 from distriage_serving.bot.commands import Undo, Wrong, find_commands, parse_command
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.remembered import own_labels_given
@@ -114,10 +114,14 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
 
 
 def label_names(config: RepositoryConfig, taxonomy: Taxonomy) -> dict[str, dict[str, str]]:
-    """Axis -> name -> label: the queue's names, and those that the configuration gives, where such a name stands for
-    one label of the axis alone.
+    """Axis -> name -> label: the queue's names, yes and no, and the configuration's names.
+
+    One of the configuration counts where it stands for one label of the axis alone.
     """
-    found = {axis.id: {label.name: label.id for label in axis.labels} for axis in taxonomy.axes.values()}
+    found = {
+        axis.id: {name: label.id for label in axis.labels for name in (label.name, YES_NO.get(label.id, label.name))}
+        for axis in taxonomy.axes.values()
+    }
     for axis in resolve(config, taxonomy).labelled():
         given = [(label.name, id_) for id_, label in axis.labels.items() if label.given]
         times = Counter(name.casefold() for name, _ in given)

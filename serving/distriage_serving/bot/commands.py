@@ -143,29 +143,32 @@ def _begin(parts: list[str], names: Iterable[tuple[str, ...]]) -> tuple[str, ...
 def _corrections(parts: list[str], taxonomy: Taxonomy, names: Names, own: Iterable[str]) -> dict[str, str | None]:
     corrections: dict[str, str | None] = {}
     own_labels = {_name_parts(name): own_axis(name) for name in own}
+    axes = {_name_parts(name): axis.id for axis in taxonomy.axes.values() for name in (axis.id, axis.name)}
     while parts:
-        found = _begin(parts, own_labels)
-        axis_id, *rest = parts
-        known: dict[str, str | None] = {}
-        if axis_id in taxonomy.axes:
-            ids = taxonomy.axes[axis_id].label_ids
-            known = {**names.get(axis_id, {}), NONE: None, **dict(zip(ids, ids, strict=True))}
+        own_label, axis = _begin(parts, own_labels), _begin(parts, axes)
+        known = _known(axes[axis], taxonomy, names) if axis else {}
         said = {_name_parts(name): label for name, label in known.items()}
-        chosen = _begin(rest, said)
-        if found and not chosen and (len(found) > 1 or not known):
-            corrections[own_labels[found]] = None
-            parts = parts[len(found) :]
+        chosen = _begin(parts[len(axis) :], said)
+        if own_label and not chosen and (len(own_label) > 1 or not axis):
+            corrections[own_labels[own_label]] = None
+            parts = parts[len(own_label) :]
             continue
-        if not known:
-            meant = suggestion(axis_id, taxonomy.axes, "'")
-            raise InputError(f"/triage wrong: unknown axis {axis_id!r:.60}; {meant}")
-        parts = rest
-        if not chosen and parts and parts[0] not in taxonomy.axes and not _begin(parts, own_labels):
+        if not axis:
+            meant = suggestion(parts[0], taxonomy.axes, "'")
+            raise InputError(f"/triage wrong: unknown axis {parts[0]!r:.60}; {meant}")
+        axis_id, parts = axes[axis], parts[len(axis) :]
+        if not chosen and parts and not _begin(parts, axes) and not _begin(parts, own_labels):
             wrong = " ".join(takewhile(lambda part: part not in taxonomy.axes, parts))
             raise InputError(f"/triage wrong: unknown label {wrong!r:.60} of axis {axis_id}; {_meant(wrong, known)}")
         corrections[axis_id] = said[chosen] if chosen else None
         parts = parts[len(chosen) :]
     return corrections
+
+
+def _known(axis: str, taxonomy: Taxonomy, names: Names) -> dict[str, str | None]:
+    """Each name of a label of an axis -> its id; ids come first."""
+    ids = taxonomy.axes[axis].label_ids
+    return {**names.get(axis, {}), NONE: None, **dict(zip(ids, ids, strict=True))}
 
 
 def _meant(wrong: str, known: Mapping[str, str | None]) -> str:
