@@ -75,6 +75,10 @@ def test_words_and_phrases_are_searched_in_title_and_text(site: Queue, admin: ht
     assert found("all%reduce") == [] == found("'; drop table issues; --")
     assert found("“the reduce_all” segfault") == ["segfault"]
     assert read_search('"all “of” us" “none” “of ＮＣＣＬ').words == ["all “of” us", "none", "“of", "ＮＣＣＬ"]
+    empty = admin.get("/queue", params={"search": "segfault all_reduce", "symptom": "crash"}).text
+    (href,) = re.findall(r'<a href="([^"]*)">Search all issues', empty)
+    assert href == "/queue?search=segfault+all_reduce&amp;status=any"
+    assert "Search all issues" not in admin.get(href.replace("&amp;", "&")).text
     page = admin.get("/queue", params={"search": '"><script>'}).text
     assert "<script>" not in page and 'value="&#34;&gt;&lt;script&gt;"' in page and "No issue matches" in page
 

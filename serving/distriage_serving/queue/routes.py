@@ -18,7 +18,7 @@ from distriage_serving.queue import actions, closing, notices
 from distriage_serving.queue.charts import routes as chart_routes
 from distriage_serving.queue.history import decided_so_far, standing_of, view_history, view_suggestions
 from distriage_serving.queue.issue_view import OTHER, question_of, view_axes, view_own, view_plan
-from distriage_serving.queue.listing import ORDERS, age, filter_axes, issue_href, label_groups, list_href, moment
+from distriage_serving.queue.listing import ANY, ORDERS, age, filter_axes, issue_href, label_groups, list_href, moment
 from distriage_serving.queue.login import routes as login
 from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.queue.login.desk import Desk
@@ -79,6 +79,8 @@ def _list_page(visit: Visit, request: Request) -> Callable[[], Response]:
     keys = [(issue.repository, issue.number) for issue, _ in page.items]
     left, named = read_left(query)
     narrowed = filters.chosen.keys() - {"order", "search"}
+    search = filters.chosen.get("search", "")
+    everywhere = {"search": search, "status": ANY}
     reviews, refused, jobs = (
         visit.store.reviews_of(keys),
         visit.store.refused_acts(keys),
@@ -103,8 +105,9 @@ def _list_page(visit: Visit, request: Request) -> Callable[[], Response]:
         any_issue=bool(page.items or visit.store.count_issues(IssueFilter(visit.seen, status=None, state=None))),
         here_only=not visit.reaches(filters.chosen.get("repository")),
         is_number=chosen.number is not None,
-        search=filters.chosen.get("search", ""),
+        search=search,
         without_search=list_href(filters.without("search")),
+        everywhere=list_href(more=everywhere) if search and filters.chosen != everywhere else None,
         order=ORDERS[filters.sort],
         count=page.count,
         now=now,
