@@ -110,20 +110,27 @@ def test_a_reader_that_goes_away_gets_no_traceback(keyword_bundle: Path, tmp_pat
     assert process.returncode != 0
 
 
-def test_a_command_whose_extra_is_missing_says_what_to_type(tmp_path: Path) -> None:
-    """Blocks the import of torch, as in an installation without the extra; `test_install.py` tries the real one."""
+@pytest.mark.parametrize(
+    ("module", "command", "said"),
+    [
+        ("torch", ["train", "tiny.toml"], "torch; type: pip install 'distriage[train]' (in a checkout: '.[train]')"),
+        ("resource", ["serve"], "Linux or macOS; on Windows use WSL or a container"),  # Windows lacks it
+    ],
+)
+def test_a_command_whose_module_is_missing_says_what_to_do(module: str, command: list[str], said: str) -> None:
+    """Blocks an import, as in an installation without the extra; `test_install.py` tries the real one."""
     code = (
-        "import sys; sys.modules['torch'] = None; from distriage.commands.main import main; sys.argv = "
-        "['distriage', 'train', sys.argv[1]]; main()"
+        "import sys; sys.modules[sys.argv[1]] = None; from distriage.commands.main import main; "
+        "sys.argv = ['distriage', *sys.argv[2:]]; main()"
     )
-    config = REPOSITORY / "configs" / "tiny.toml"
     done = subprocess.run(
-        [sys.executable, "-c", code, config], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, module, *command],
+        cwd=REPOSITORY / "configs",
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert_one_line(
-        Finished(done.returncode, done.stdout, done.stderr),
-        "this command needs torch; type: pip install 'distriage[train]' (in a checkout: '.[train]')",
-    )
+    assert_one_line(Finished(done.returncode, done.stdout, done.stderr), f"this command needs {said}")
 
 
 def test_every_command_of_the_server_says_which_extra_it_needs(tmp_path: Path) -> None:

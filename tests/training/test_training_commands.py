@@ -132,17 +132,3 @@ def test_listing_the_commands_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_without_the_extra_a_command_says_what_to_install(tmp_path: Path) -> None:
-    (tmp_path / "run.toml").write_text('name = "a"\n', encoding="utf-8")
-    code = (
-        "import sys; sys.modules['torch'] = None\nimport distriage.commands.main as c; sys.argv = ['distriage', "
-        "'train', sys.argv[1]]; c.main()"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "run.toml")], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert (
-        done.stderr
-        == "distriage: this command needs torch; type: pip install 'distriage[train]' (in a checkout: '.[train]')\n"
-    )

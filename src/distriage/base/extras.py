@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,13 +14,15 @@ def needs_extra(name: str) -> Iterator[None]:
     """Around the imports of a command.
 
     Raises:
-        MissingExtraError: a third-party package of the extra `name` is not installed.
+        MissingExtraError: a third-party package of the extra `name` is not installed, or the system lacks a module.
     """
     try:
         yield
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("distriage"):
             raise
+        if error.name in sys.stdlib_module_names:  # such as `resource`, which Windows lacks
+            raise MissingExtraError("this command needs Linux or macOS; on Windows use WSL or a container") from None
         raise MissingExtraError(
             f"this command needs {error.name}; type: pip install 'distriage[{name}]' (in a checkout: '.[{name}]')"
         ) from None
