@@ -15,6 +15,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -117,15 +118,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: ranks[item.path])
 
 
+def _is_compiled() -> bool:
+    """Whether tests ran here before: what they import last would be compiled."""
+    spec = importlib.util.find_spec("transformers")
+    return spec is None or spec.cached is None or Path(spec.cached).exists()
+
+
+@contextmanager
+def _one_compiles(config: pytest.Config) -> Iterator[None]:
+    """In a fresh environment, one worker collects before the others do: at once, each would compile all modules."""
+    if hasattr(config, "workerinput") and not _is_compiled():
+        with FileLock(Path(config.option.basetemp).parent / "compiling.lock"):
+            if not _is_compiled():
+                yield
+                return
+    yield
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """What test modules import stays to the end: half a million objects and more, never searched for cycles.
 
     Later objects are searched as seldom as in the program: Python's own threshold takes a seventh of the tests' CPU.
     """
     gc.disable()
     try:
-        return (yield)
+        with _one_compiles(session.config):
+            return (yield)
     finally:
         gc.freeze()
         gc.set_threshold(GC_THRESHOLD)
