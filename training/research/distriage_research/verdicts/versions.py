@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distriage.base.references import repository_of
 from distriage.base.types import Fit
@@ -78,7 +77,11 @@ def fitted(rows: Rows) -> dict[str, Fit]:
         some = [(mention.measures, right) for mention, right in told if mention.of is of]
         times = Counter(name for measures, _ in some for name in measures)
         names = sorted(name for name, count in times.items() if count >= LEAST_TIMES)
-        x: NDArray[np.float64] = np.array([[measures.get(name, 0.0) for name in names] for measures, _ in some])
+        columns = {name: column for column, name in enumerate(names)}
+        x = np.zeros((len(some), len(names)))
+        for line, (measures, _) in enumerate(some):  # each has few of the names
+            for name in measures.keys() & columns.keys():
+                x[line, columns[name]] = measures[name]
         y = np.array([right for _, right in some], float)
         bias, weights = regression(x, y, np.ones(len(y)), PENALTY)
         found[of.value] = Fit(
