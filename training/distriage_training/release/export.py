@@ -84,8 +84,11 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
         two = [axis for axis, labels in model.axes.items() if labels == 2]
         fit_calibration(model, dense, sparse, validation, model.axes.keys() - two)
         if two:  # questions about any software: of the domain's reports too few are as filed to fit a bias to
-            whole = ValidationSet.of(splits.validation, taxonomy)
-            fit_calibration(model, *torch_logits(model, tokenizer, whole.inputs), whole, two)
+            whole = validation
+            if len(splits.validation) > len(validation.inputs):
+                whole = ValidationSet.of(splits.validation, taxonomy)
+                dense, sparse = torch_logits(model, tokenizer, whole.inputs)
+            fit_calibration(model, dense, sparse, whole, two)
         status.update("writing ONNX")
         passed = write_model(
             model, joined_logits(model, tokenizer, validation.inputs), folder / MODEL, tokenizer, reports
