@@ -56,7 +56,7 @@ def learned_folder(folder: Path, bundle: Path, items: Sequence[Mapping[str, Any]
     folder.mkdir(parents=True, exist_ok=True)
     _, history = load_history(write_history(folder / "history.jsonl", plain_history() if items is None else items))
     classifier, past, promise = Classifier(bundle, threads=1), usable(history.issues), Promise(0.8, 0.9)
-    rows = features_of(classifier, past.kept, lambda *_: None)
+    rows = features_of(classifier, past.kept, lambda *_: None, workers=1)
     result = learn_and_measure(past, Wishes(), rows, promise, lambda *_: None)
     write(folder / "own", REPOSITORY, classifier, result, promise)
     return folder / "own"

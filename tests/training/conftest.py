@@ -65,6 +65,12 @@ def _what_modules_import_is_no_garbage() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True)
+def _few_hundred_toys_are_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes take longer to start than to read them; test_learn_reading.py names a number, and starts them."""
+    monkeypatch.setattr("distriage.engine.spread.cores", lambda: 1)
+
+
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """For evaluations that test_evaluate.py is not about: the eight pictures take longer than all that they show."""
