@@ -131,7 +131,7 @@ def test_a_machine_is_measured_from_a_cold_start_in_bulk_and_by_http(
     monkeypatch.setattr(run, "cores", lambda: 1)
     options = ("--model", keyword_bundle, "--reports", two_reports, "--count", 2, "--many", 4, "--rounds", 1)
     sections = ("--only", "start", "--only", "many", "--only", "http")
-    done = command("bench", *options, "--seconds", 0.2, *sections)
+    done = command("bench", *options, "--seconds", 0.1, *sections)
     assert done.code == 0, done.err
     found = json.loads(done.out.splitlines()[-1])
     assert found["start"]["classify"]["wall_s"] > found["start"]["interpreter"]["wall_s"] > 0

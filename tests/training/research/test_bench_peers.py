@@ -95,7 +95,7 @@ def test_whole_processes_graphs_and_servers_are_measured(
     sections = ("start", "graph", "text", "many", "http", "past")
     done = research(
         *("bench", "--model", keyword_bundle, "--reports", two_reports, "--encoder", tiny_run / "encoder"),
-        *("--count", 2, "--many", 4, "--rounds", 1, "--seconds", 0.2, "--issues", 300),
+        *("--count", 2, "--many", 4, "--rounds", 1, "--seconds", 0.1, "--issues", 300),
         *(part for section in sections for part in ("--only", section)),
     )
     assert done.code == 0, done.err
