@@ -39,6 +39,14 @@ def test_frequencies_are_of_the_judged_reports() -> None:
     assert frequencies([], TAXONOMY.axes["stage"]) == []
 
 
+def test_a_label_that_has_been_retired_keeps_its_row() -> None:
+    """Else the shares do not add up to one."""
+    stage = TAXONOMY.axes["stage"]
+    retired = [label.model_copy(update={"retired": "9"} if label.id == "inference" else {}) for label in stage.labels]
+    found = frequencies([fault(stage="inference")], stage.model_copy(update={"labels": tuple(retired)}))
+    assert found == [Share(1, 1, "inference")]
+
+
 def test_the_share_that_is_distributed_by_stage() -> None:
     faults = [fault(stage="inference", distributed=str(n < 1).lower()) for n in range(4)]
     faults += [fault(stage="communication-setup", distributed="true"), fault(stage="inference")]

@@ -17,10 +17,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from distriage.model.taxonomy import default_taxonomy
+from distriage.model.taxonomy import default_taxonomy, parse_taxonomy
+from distriage_training.study.faults import judged_axes
 from distriage_training.study.sources import read_verdicts
 
-from support import chromium
+from support import chromium, keyword_model
 from support.command_line import Command, assert_one_line
 from support.github import GitHub
 from support.toys import QUESTION, annotation, review, write_corpus, write_lines
@@ -328,9 +329,30 @@ def test_verdicts_are_read_as_they_are(keyword_bundle: Path, command: Command, t
     assert verdicts.code == 0, verdicts.err
     file = tmp_path / "verdicts.jsonl"
     file.write_text(verdicts.out, encoding="utf-8")
-    done = command("study", "report", file, "--output", tmp_path / "out")
+    done = command("study", "report", file, "--model", keyword_bundle, "--output", tmp_path / "out")
     assert done.code == 0, done.err
     assert done.out.startswith("41 reports, 40 failures")
+    assert json.loads((tmp_path / "out" / "study.json").read_text(encoding="utf-8"))["taxonomy"] == "toy 1"
+    # Without its model, no table would have a row for labels that only this model gives.
+    done = command("study", "report", file, "--output", tmp_path / "out")
+    assert_one_line(done, "verdicts.jsonl:1: axis symptom: unknown label 'hang'; ")
+    assert "a verdict by toy needs its --model" in done.err
+
+
+def test_axes_of_ones_own_are_counted_where_their_condition_is_met(
+    keyword_bundle: Path, command: Command, tmp_path: Path
+) -> None:
+    def own(text: str) -> str:
+        return text.replace("kind", "nature").replace("symptom", "effect").replace('"fix"', '"phase"')
+
+    verdicts = tmp_path / "verdicts.jsonl"
+    reports = write_lines(tmp_path / "reports.jsonl", REPORTS)
+    verdicts.write_text(own(command("classify", reports, "--model", keyword_bundle).out), encoding="utf-8")
+    text = own(keyword_model.TAXONOMY.replace("axis.fix", "axis.phase").replace("[[fix]]", "[[phase]]"))
+    source = read_verdicts(verdicts, parse_taxonomy(text, "own"))
+    assert [axis.id for axis in judged_axes(source.taxonomy)] == ["effect", "phase"]
+    assert len(source.faults) == 41 and source.faults[-1].labels == {"nature": "question"}
+    assert len(source.bugs) == 40 and all(fault.labels.keys() == {"nature", "effect", "phase"} for fault in source.bugs)
 
 
 def test_predicted_releases_are_those_that_reports_state(
@@ -346,7 +368,8 @@ def test_predicted_releases_are_those_that_reports_state(
     assert done.code == 0, done.err
     found = {(row["release"], row["of"]) for row in table(tmp_path / "out" / "index.html", "release-symptom")}
     assert found == {("0.6", "20"), ("0.7", "20")}
-    assert [fault.release for fault in read_verdicts(verdicts).faults[:3]] == ["0.6", "0.7", "0.6"]
+    read = read_verdicts(verdicts, parse_taxonomy(keyword_model.TAXONOMY, "toy"))
+    assert [fault.release for fault in read.faults[:3]] == ["0.6", "0.7", "0.6"]
 
 
 def test_a_repository_is_fetched_and_classified(

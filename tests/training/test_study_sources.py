@@ -91,6 +91,7 @@ def test_releases_are_counted_among_the_texts_that_are_here(
         ("--split", {"who": "me"}, "--split goes with the corpus, found reviews"),
         ("--confidence", {"who": "me"}, "--confidence goes with the corpus, found reviews"),
         ("--origin", annotation("a/b#1"), "--origin: 'test'; expected raw, restated"),
+        ("--model", annotation("a/b#1"), "--model goes with reviews, verdicts or reports, found annotations"),
         ("--limit", annotation("a/b#1"), "--limit goes with OWNER/REPO, found corpus"),
         ("--limit", {"title": "hangs"}, "--limit goes with OWNER/REPO, found reports"),
         ("--validation", {"who": "me"}, "--validation goes with labels that a model chose, found reviews"),
@@ -114,12 +115,13 @@ def test_a_model_without_an_axis_of_failures_cannot_be_studied(
     """It would say that there is no failure among the reports."""
     text = 'name = "acme"\nversion = "1"\n[axis.area]\n[[area]]\nid = "install"\ndefinition = "Of it."\n'
     text += '[[area]]\nid = "run"\ndefinition = "Of it."\n'
-    bundle = SimpleNamespace(path=tmp_path / "acme", taxonomy=parse_taxonomy(text, "acme"))
+    manifest = SimpleNamespace(name="acme")
+    bundle = SimpleNamespace(path=tmp_path / "acme", taxonomy=parse_taxonomy(text, "acme"), manifest=manifest)
     monkeypatch.setattr("distriage_training.study.run.Classifier", lambda _: SimpleNamespace(bundle=bundle))
     reports = write_lines(tmp_path / "reports.jsonl", [{"title": "hangs"}])
     done = command("study", "report", reports, "--output", tmp_path / "out")
     assert done.code == 2
-    assert_one_line(done, "acme: axes area; expected some of stage, symptom, cause, fix for a study")
+    assert_one_line(done, "acme: axes area; expected one that requires a label of another, such as kind = bug")
 
 
 @pytest.mark.parametrize(
@@ -130,6 +132,11 @@ def test_a_model_without_an_axis_of_failures_cannot_be_studied(
         ([], "a line has nothing; expected"),
         ([{"title": "how", "body": ""}], "1 reports and no failure among them; nothing to study"),
         ([{"title": "hangs"}, {"title": 3}], "2: title: expected a string"),
+        (
+            [{"title": "hangs", "symptom": "n/a"}, {"title": "", "symptom": "oom"}],
+            "2: symptom: oom is a label; expected",
+        ),
+        ([review("a/b#1", "cause", "x")], "1: axis: unknown axis 'cause'; known: kind, symptom, fix"),
         ([{"who": "me"}], "1: id: missing"),
         ([{"axes": {}}], "1: id: missing"),
         (['{"title": '], "1: not JSON"),

@@ -36,7 +36,7 @@ def frequencies(faults: Iterable[Fault], axis: Axis) -> list[Share]:
     """How often each label of an axis was given among the reports judged on it; labels never given are left out."""
     counts = Counter(fault.labels[axis.id] for fault in faults if axis.id in fault.labels)
     total = counts.total()
-    return [Share(counts[label], total, label) for label in _by_count(counts, axis.label_ids)]
+    return [Share(counts[label], total, label) for label in _by_count(counts, [label.id for label in axis.labels])]
 
 
 def distributed_share(faults: Iterable[Fault], by: str) -> list[Share]:

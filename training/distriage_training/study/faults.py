@@ -8,10 +8,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from distriage.model.taxonomy import Axis, Taxonomy, default_taxonomy
 from distriage.past.clusters import Cluster
 from distriage_training.corpus.records import BUG_AXES
 
 TRUE = "true"  # of the axis distributed
+
+
+def judged_axes(taxonomy: Taxonomy) -> list[Axis]:
+    """The axes that a failure is judged on: they require a label of another axis, or have the packaged names."""
+    return [axis for axis in taxonomy.axes.values() if axis.requires is not None or axis.id in BUG_AXES]
 
 
 class Origin(StrEnum):
@@ -60,6 +66,7 @@ class Source:
         files: They were read from.
         clusters: Open failures of one cause; none unless a model read the texts now.
         fetched: Instead of files, day and SHA-256 of what GitHub answered.
+        taxonomy: That of the labels.
     """
 
     name: str
@@ -70,11 +77,13 @@ class Source:
     files: Sequence[Path] = ()
     clusters: Sequence[Cluster] = ()
     fetched: Mapping[str, str] = field(default_factory=dict)
+    taxonomy: Taxonomy = field(default_factory=default_taxonomy)
 
     @property
     def bugs(self) -> list[Fault]:
-        """Reports that have a stage, symptom, cause or fix."""
-        return [fault for fault in self.faults if not fault.labels.keys().isdisjoint(BUG_AXES)]
+        """Reports that have a label on an axis of `judged_axes`."""
+        axes = {axis.id for axis in judged_axes(self.taxonomy)}
+        return [fault for fault in self.faults if not fault.labels.keys().isdisjoint(axes)]
 
 
 FRAMEWORKS = {  # second part of a repository's name, lower case -> framework

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.model.taxonomy import Axis, Taxonomy
-from distriage_training.corpus.records import BUG_AXES
 from distriage_training.study.correction import BOUNDARY, Confusions, corrected_shares
 from distriage_training.study.counts import Share, by_framework, by_series, frequencies, period_of, trend
-from distriage_training.study.faults import Fault
+from distriage_training.study.faults import Fault, judged_axes
 from distriage_training.study.figures import Grid, Picture, heat, lines
 from distriage_training.study.sections import Figure, Table
 
@@ -25,11 +24,6 @@ AS_COUNTED = " As counted, not corrected for the model's errors."
 MANY_MONTHS = 48  # more are drawn by year
 _SHARE_HEADINGS = ("label", "reports", "of", "share", "low", "high")
 Groups = Iterable[tuple[tuple[str, ...], Counter[str]]]  # name in parts, and label -> reports
-
-
-def judged_axes(taxonomy: Taxonomy) -> list[Axis]:
-    """The axes that a failure is judged on."""
-    return [taxonomy.axes[axis] for axis in BUG_AXES if axis in taxonomy.axes]
 
 
 def trends(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> Iterator[Figure]:

@@ -22,14 +22,13 @@ from distriage_training.study.counts import (
     flow,
     frequencies,
 )
-from distriage_training.study.faults import Fault, Source
+from distriage_training.study.faults import Fault, Source, judged_axes
 from distriage_training.study.figures import PAGE, Bar, Grid, bars, heat, sankey
 from distriage_training.study.groups import (
     AS_COUNTED,
     SHOWN,
     cells,
     frameworks,
-    judged_axes,
     origins,
     percent,
     releases,

@@ -19,9 +19,9 @@ from distriage.model.taxonomy import Taxonomy, default_taxonomy
 from distriage_training.checkout import commit_of, name_in_checkout
 from distriage_training.config import Config
 from distriage_training.corpus.load import load_splits
-from distriage_training.corpus.records import BUG_AXES, label_numbers
+from distriage_training.corpus.records import label_numbers
 from distriage_training.measure.predict import predict
-from distriage_training.study.faults import Source
+from distriage_training.study.faults import Source, judged_axes
 from distriage_training.study.page import load_pdf_writer, write_study
 from distriage_training.study.report import MakeSection, study
 from distriage_training.study.sources import (
@@ -42,7 +42,8 @@ class Options:
     """Options of a study.
 
     Attributes:
-        model: The bundle that classifies and whose errors are corrected; the default model if None.
+        model: The bundle that classifies, whose labels are studied and whose errors are corrected; the default model
+            if None.
         config: Names the validation reports for the correction; no correction if None.
         keep: Field of a record of the corpus -> the value that those to study have.
         limit: How many of a repository's newest issues; `LIMIT` if None.
@@ -72,7 +73,7 @@ def read_source(source: str, options: Options, console: Console) -> tuple[Source
         CorpusError: unusable source, or options that do not fit it.
         GitHubError: the repository cannot be read.
     """
-    kind, taxonomy = kind_of(source), default_taxonomy()
+    kind = kind_of(source)
     if options.keep and kind != "corpus":
         raise CorpusError(f"{source}: --{next(iter(options.keep))} goes with the corpus, found {kind}")
     if options.config is not None and kind in {"corpus", "reviews"}:
@@ -80,24 +81,27 @@ def read_source(source: str, options: Options, console: Console) -> tuple[Source
     if options.limit is not None and kind != "repository":
         raise CorpusError(f"{source}: --limit goes with OWNER/REPO, found {kind}")
     if kind == "corpus":
-        return _note_missing(read_corpus(Path(source), taxonomy, options.keep, options.texts), console), None
+        if options.model is not None:
+            raise CorpusError(f"{source}: --model goes with reviews, verdicts or reports, found annotations")
+        found = read_corpus(Path(source), default_taxonomy(), options.keep, options.texts)
+        return _note_missing(found, console), None
+    if kind in {"reviews", "verdicts"} and options.model is None and options.config is None:
+        read = read_reviews if kind == "reviews" else read_verdicts
+        return read(Path(source), default_taxonomy()), None
+    classifier = Classifier(options.model)
+    taxonomy, name = classifier.bundle.taxonomy, classifier.bundle.manifest.name
+    if not judged_axes(taxonomy):
+        raise CorpusError(
+            f"{classifier.bundle.path}: axes {', '.join(taxonomy.axes)}; expected one that requires a label of "
+            "another, such as kind = bug, for a study"
+        )
     if kind == "reviews":
         return read_reviews(Path(source), taxonomy), None
     if kind == "verdicts":
-        found = read_verdicts(Path(source))
-        if options.config is None:
-            return found, None
-        classifier = Classifier(options.model)
-        name = classifier.bundle.manifest.name
+        found = read_verdicts(Path(source), taxonomy)
         if name != found.model:
             raise CorpusError(f"{source}: verdicts by {found.model or 'no model'}; expected {name}, or another --model")
         return found, classifier
-    classifier = Classifier(options.model)
-    axes = classifier.bundle.taxonomy.axes
-    if not axes.keys() & set(BUG_AXES):
-        raise CorpusError(
-            f"{classifier.bundle.path}: axes {', '.join(axes)}; expected some of {', '.join(BUG_AXES)} for a study"
-        )
     if kind == "reports":
         return classify_reports(Path(source), classifier, console), classifier
     return classify_repository(source, classifier, console, options.limit or LIMIT), classifier
@@ -119,16 +123,15 @@ def make_study(
     if options.pdf:
         load_pdf_writer()
     found, classifier = read(source, options, console)
-    taxonomy = classifier.bundle.taxonomy if classifier is not None else default_taxonomy()
     if not found.bugs:
         raise CorpusError(f"{source}: {len(found.faults):,} reports and no failure among them; nothing to study")
     confusions, rests_on = None, Counter[str]()
     if classifier is not None and options.config is not None:
         confusions, rests_on = errors_on_validation(classifier, options.config, console)
-    made = provenance_of(found, source, options, taxonomy, classifier)
+    made = provenance_of(found, source, options, classifier)
     if rests_on:
         made["validation"] = dict(rests_on)
-    sections = study(found, taxonomy, confusions, options.more, _rests_on(rests_on))
+    sections = study(found, found.taxonomy, confusions, options.more, _rests_on(rests_on))
     return found, write_study(found, sections, output, made, pdf=options.pdf)
 
 
@@ -149,9 +152,7 @@ def _note_missing(source: Source, console: Console) -> Source:
     return source
 
 
-def provenance_of(
-    source: Source, place: str, options: Options, taxonomy: Taxonomy, classifier: Classifier | None
-) -> dict[str, Any]:
+def provenance_of(source: Source, place: str, options: Options, classifier: Classifier | None) -> dict[str, Any]:
     """The content of study.json.
 
     Args:
@@ -177,7 +178,7 @@ def provenance_of(
         "failures": len(source.bugs),
         "labels": source.origin.value,
         "model": _model(classifier) if classifier is not None else source.model or None,
-        "taxonomy": f"{taxonomy.name} {taxonomy.version}",
+        "taxonomy": f"{source.taxonomy.name} {source.taxonomy.version}",
     }
 
 

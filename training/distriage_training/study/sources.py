@@ -17,9 +17,8 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import track
 
-from distriage.answer.feedback import ReviewRecord
 from distriage.answer.verdict import Verdict
-from distriage.base.errors import CorpusError
+from distriage.base.errors import CorpusError, TaxonomyError
 from distriage.base.times import epoch_s
 from distriage.base.types import Prediction
 from distriage.base.validation import first_fault
@@ -37,7 +36,8 @@ from distriage.recipe.text import model_input
 from distriage.segments import split
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.records import Annotation, valid_annotations
-from distriage_training.corpus.reviews import labels_of, read_review_records
+from distriage_training.corpus.reviews import labels_of
+from distriage_training.corpus.reviews import read_reviews as read_threads
 from distriage_training.corpus.texts import own_texts, read_texts
 from distriage_training.study.faults import Fault, Origin, Source, framework_of, release_of
 
@@ -126,33 +126,30 @@ def read_reviews(path: Path, taxonomy: Taxonomy) -> Source:
     """Reviews given in the queue, by command or by label, as `distriage reviews export` writes them.
 
     Raises:
-        CorpusError: a line is not a review.
+        CorpusError: a line is not a review, or its axis or label is not of the taxonomy.
     """
-    threads: dict[str, list[ReviewRecord]] = {}
-    for _, review in read_review_records(path):
-        if review.label is not None and review.axis in taxonomy.axes:
-            threads.setdefault(review.id, []).append(review)
     faults = [
         Fault(
-            identifier,
-            framework_of(identifier),
-            reviews[-1].created.strftime("%Y-%m-%d") if reviews[-1].created else "",
-            labels_of(reviews, taxonomy),
+            thread[-1].id,
+            framework_of(thread[-1].id),
+            thread[-1].created.strftime("%Y-%m-%d") if thread[-1].created else "",
+            labels,
         )
-        for identifier, reviews in threads.items()
+        for thread in read_threads(path, taxonomy)
+        if (labels := labels_of(thread, taxonomy))
     ]
     description = (
         "Issues that maintainers reviewed with the model's answer in view. They chose which issues to review, and "
         "agreement with the model is overstated."
     )
-    return Source(path.name, Origin.REVIEWED, faults, description, files=[path])
+    return Source(path.name, Origin.REVIEWED, faults, description, files=[path], taxonomy=taxonomy)
 
 
-def read_verdicts(path: Path) -> Source:
+def read_verdicts(path: Path, taxonomy: Taxonomy) -> Source:
     """Verdicts of `distriage classify` on a .jsonl file; failed records are left out.
 
     Raises:
-        CorpusError: a line is no verdict.
+        CorpusError: a line is no verdict, or its axis or label is not of the taxonomy.
     """
     faults, model = [], ""
     for number, row in read_jsonl(path):
@@ -163,25 +160,37 @@ def read_verdicts(path: Path) -> Source:
         except ValidationError as error:
             raise CorpusError(f"{path}:{number}: {first_fault(error, Verdict, show_value=False)}") from None
         labels = {axis: found.label for axis, found in verdict.axes.items()}
+        try:
+            for axis, label in labels.items():
+                taxonomy.axis(axis).label(label)
+        except TaxonomyError as error:
+            raise CorpusError(f"{path}:{number}: {error}; a verdict by {verdict.model} needs its --model") from None
         framework = framework_of(verdict.id)
         release = release_of(framework, verdict.environment)
-        faults.append(Fault(verdict.id, framework, "", _of_bugs(labels), release))
+        faults.append(Fault(verdict.id, framework, "", _applicable(labels, taxonomy), release))
         model = verdict.model
-    return _predicted(path.name, faults, (), model, [path])
+    return _predicted(path.name, faults, (), model, taxonomy, [path])
 
 
 def classify_reports(path: Path, classifier: Classifier, console: Console) -> Source:
     """Classify a .jsonl file of reports (id, title, body, perhaps created).
 
     Raises:
-        CorpusError: a line has no title.
+        CorpusError: a line has no title, or a label, which the model would replace.
     """
-    rows = []
+    rows, taxonomy = [], classifier.bundle.taxonomy
     for number, row in read_jsonl(path):
         if not isinstance(row.get("title"), str):
             raise CorpusError(f"{path}:{number}: title: expected a string")
+        for axis in taxonomy.axes.values():
+            if row.get(axis.id) in axis.label_ids:
+                raise CorpusError(
+                    f"{path}:{number}: {axis.id}: {row[axis.id]} is a label; expected reports without, for the model "
+                    "gives them (people's labels are studied as annotations or reviews)"
+                )
         rows.append({**row, "id": str(row.get("id") or f"{path.name}:{number}")})
-    return _predicted(path.name, *_classify(rows, classifier, console), classifier.bundle.manifest.name, [path])
+    name = classifier.bundle.manifest.name
+    return _predicted(path.name, *_classify(rows, classifier, console), name, taxonomy, [path])
 
 
 def classify_repository(repository: str, classifier: Classifier, console: Console, limit: int) -> Source:
@@ -214,7 +223,8 @@ def classify_repository(repository: str, classifier: Classifier, console: Consol
         "day": datetime.now(UTC).date().isoformat(),
         "sha256": hashlib.sha256(json.dumps(rows).encode()).hexdigest(),
     }
-    found = _predicted(repository, *_classify(rows, classifier, console), classifier.bundle.manifest.name)
+    bundle = classifier.bundle
+    found = _predicted(repository, *_classify(rows, classifier, console), bundle.manifest.name, bundle.taxonomy)
     return replace(found, fetched=fetched)
 
 
@@ -230,7 +240,8 @@ def _classify(
         framework = framework_of(identifier)
         created = str(row.get("created") or row.get("created_at") or "")
         release = release_of(framework, find_versions(title, body, identifier))
-        faults.append(Fault(identifier, framework, created[:10], _of_bugs(dict(likeliest(prediction))), release))
+        labels = _applicable(dict(likeliest(prediction)), classifier.bundle.taxonomy)
+        faults.append(Fault(identifier, framework, created[:10], labels, release))
         issues.append(
             PastIssue(
                 *(identifier, " ".join(title.split()), "", str(row.get("state") or "").lower()),
@@ -250,17 +261,20 @@ def likeliest(prediction: Prediction) -> Iterator[tuple[str, str]]:
         yield axis, scores.ranked()[0][0]
 
 
-def _of_bugs(labels: dict[str, str]) -> dict[str, str]:
-    if labels.get("kind", "bug") == "bug":
-        return labels
-    return {axis: label for axis, label in labels.items() if axis in {"kind", "distributed"}}
+def _applicable(labels: Mapping[str, str], taxonomy: Taxonomy) -> dict[str, str]:
+    return {axis: label for axis, label in labels.items() if taxonomy.axes[axis].unmet(labels) is None}
 
 
 def _predicted(
-    name: str, faults: list[Fault], found: Sequence[Cluster], model: str, files: Sequence[Path] = ()
+    name: str,
+    faults: list[Fault],
+    found: Sequence[Cluster],
+    model: str,
+    taxonomy: Taxonomy,
+    files: Sequence[Path] = (),
 ) -> Source:
     description = (
         f"The likeliest labels by {model}, sure or not: a model's errors move reports from one label to another. "
         "Where validation reports are at hand, shares are corrected for that."
     )
-    return Source(name, Origin.PREDICTED, faults, description, model, files, found)
+    return Source(name, Origin.PREDICTED, faults, description, model, files, found, taxonomy=taxonomy)
