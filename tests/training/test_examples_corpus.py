@@ -95,7 +95,7 @@ def test_an_axis_with_one_label_cannot_be_learnt(tmp_path: Path) -> None:
     with pytest.raises(
         CorpusError,
         match=r"run\.toml: axis fix: labels in split train: framework-patch; expected two or more, and one in "
-        r"validation",
+        r"validation \(records in train: \d+, in validation: \d+\)",
     ):
         load(corpus_config(tmp_path, rows, IDS))
 

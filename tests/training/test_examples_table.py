@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from distriage.base.errors import ConfigError, CorpusError
 from distriage.model.taxonomy import default_taxonomy
 from distriage.recipe.text import prepare
 from distriage_training.config import load_config
-from distriage_training.corpus.load import data_sha256
+from distriage_training.corpus.load import data_sha256, load_splits
 from distriage_training.corpus.records import UNLABELLED, Reading, Record, label_numbers
 from distriage_training.corpus.tables import read_csv
 from distriage_training.fit.encoder import load_tokenizer
@@ -69,7 +70,7 @@ def table_config(tmp_path: Path, **data: Any) -> Path:
 
 def test_records_of_tables(tmp_path: Path) -> None:
     write_table(tmp_path / "train.csv", table_rows(60))
-    write_table(tmp_path / "test.csv.gz", table_rows(4))
+    write_table(tmp_path / "test.csv.gz", table_rows(64)[60:])
     splits = load(table_config(tmp_path, test="test.csv.gz", group_column="repo", validation_fraction=0.3))
     assert splits.counts() | {"train": 0, "validation": 0} == {
         "train": 0,
@@ -78,9 +79,9 @@ def test_records_of_tables(tmp_path: Path) -> None:
     }
     assert len(splits.train) + len(splits.validation) == 60
     first = splits.test[1]
-    digest = hashlib.sha256(b'title, 1line "one"\nline 1').hexdigest()
+    digest = hashlib.sha256(b'title, 61line "one"\nline 61').hexdigest()
     assert first == Record(
-        digest, "title, 1", 'line "one"\nline 1', {"type": "feature"}, "test", "table", "raw", "o/r1"
+        digest, "title, 61", 'line "one"\nline 61', {"type": "feature"}, "test", "table", "raw", "o/r1"
     )
 
 
@@ -170,10 +171,10 @@ def test_a_row_without_any_label_is_named(tmp_path: Path) -> None:
     write_table(tmp_path / "train.csv", rows)
     with pytest.raises(CorpusError) as caught:
         load(table_config(tmp_path))
-    assert str(caught.value) == f"{tmp_path}/train.csv: record 4: no label at all; expected one or more"
+    assert str(caught.value) == f"{tmp_path}/train.csv: row 5: no label at all; expected one or more"
 
 
-def test_an_unknown_label_names_file_and_record(tmp_path: Path) -> None:
+def test_an_unknown_label_names_file_and_row(tmp_path: Path) -> None:
     rows = table_rows(5)
     rows[3]["label"] = "defect"
     write_table(tmp_path / "train.csv", rows)
@@ -181,13 +182,71 @@ def test_an_unknown_label_names_file_and_record(tmp_path: Path) -> None:
         load(table_config(tmp_path))
     assert (
         str(caught.value)
-        == f"{tmp_path}/train.csv: record 4: label: unknown label 'defect'; known: bug, feature, question"
+        == f"{tmp_path}/train.csv: row 5: label: unknown label 'defect'; known: bug, feature, question"
     )
 
 
-def test_a_short_record_names_file_and_record(tmp_path: Path) -> None:
+def test_all_faults_of_a_table_are_named_at_once(tmp_path: Path) -> None:
+    rows = table_rows(20)
+    rows[0]["label"] = " feature "  # as a spreadsheet's cells are
+    for number, label in ((2, "bgu"), (3, ""), (4, "bgu")):
+        rows[number]["label"] = label
+    for number in range(10, 20):
+        rows[number]["label"] = "N/A"
+    write_table(tmp_path / "train.csv", rows)
+    with pytest.raises(CorpusError) as caught:
+        load(table_config(tmp_path))
+    assert str(caught.value).removeprefix(f"{tmp_path}/train.csv: ") == (
+        "rows 4, 6: label: unknown label 'bgu'; did you mean bug? known: bug, feature, question"
+        " | row 5: no label at all; expected one or more"
+        " | rows 12, 13, 14, 15, 16 and 5 more: label: unknown label 'N/A'; known: bug, feature, question"
+    )
+
+
+def test_one_text_with_two_answers_is_refused(tmp_path: Path) -> None:
+    """As where the tables of two annotators were put below each other."""
+    rows = table_rows(60)
+    write_table(tmp_path / "train.csv", [*rows, rows[4]])
+    assert len(every(load(table_config(tmp_path)))) == 61
+    write_table(tmp_path / "train.csv", [*rows, rows[4], {**rows[3], "label": "question"}])
+    with pytest.raises(CorpusError) as caught:
+        load(table_config(tmp_path))
+    assert str(caught.value).endswith(
+        "train.csv: row 63: label: question, but bug in row 5, which has the same text; expected one answer"
+    )
+
+
+def test_what_is_tested_is_not_learned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = table_rows(70)
+    write_table(tmp_path / "train.csv", [{**row, "title": row["title"].upper() + " "} for row in rows])
+    write_table(tmp_path / "test.csv", rows[60:])
+    config = load_config(table_config(tmp_path, test="test.csv", validation_fraction=0.3))
+    splits = load_splits(config, config.load_taxonomy(), Console())
+    assert splits.counts()["test"] == 10 and len(every(splits)) == 70
+    assert "note: 10 rows of" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match=r"run\.toml: all rows of .*train\.csv are in .*train\.csv, too"):
+        load(table_config(tmp_path, test="train.csv"))
+
+
+def test_a_label_whose_condition_is_not_met_is_refused(tmp_path: Path) -> None:
+    area = '[axis.area]\nrequires = { axis = "type", label = "bug" }\n' + "".join(
+        f'[[area]]\nid = "{label}"\ndefinition = "Of it."\n' for label in ("install", "run")
+    )
+    settings = table_config(tmp_path, label_columns={"type": "label", "area": "area"})
+    (tmp_path / "taxonomy.toml").write_text(TAXONOMY_TOML + area, encoding="utf-8")
+    rows = [{**row, "area": ("install", "run")[n % 2]} for n, row in enumerate(table_rows(4))]
+    write_table(tmp_path / "train.csv", rows, ("label", "area", "title", "body"))
+    with pytest.raises(CorpusError) as caught:
+        load(settings)
+    assert str(caught.value).removeprefix(f"{tmp_path}/train.csv: ") == (
+        "row 3: area: run, but type is feature; expected an empty cell"
+        " | row 4: area: install, but type is question; expected an empty cell"
+    )
+
+
+def test_a_short_record_names_file_and_row(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("title,body,label\na,b,bug\nonly a title\n", encoding="utf-8")
-    with pytest.raises(CorpusError, match=r"train\.csv: record 2: no label at all; expected one or more"):
+    with pytest.raises(CorpusError, match=r"train\.csv: row 3: no label at all; expected one or more"):
         load(table_config(tmp_path))
 
 

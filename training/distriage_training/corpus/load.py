@@ -81,7 +81,9 @@ def load_splits(config: Config, taxonomy: Taxonomy, console: Console | None = No
     _check_weights(config, taxonomy)
     missing: Counter[str] = Counter()
     if data.format == "csv":
-        records = read_tables(config, data, taxonomy)
+        records, leaked = read_tables(config, data, taxonomy)
+        if leaked and console is not None:
+            console.print(f"note: {leaked:,} rows of {data.train} are in {data.test}, too, and are not learned from")
     else:
         records, without = load_records(data.corpus, data.texts, taxonomy)
         missing.update(annotation.split for annotation in without)
@@ -146,7 +148,8 @@ def _check_axes(config: Config, splits: Splits, taxonomy: Taxonomy) -> None:
             names = ", ".join(sorted(found)) or "none"
             raise CorpusError(
                 f"{config.path}: axis {axis}: labels in split train: {names}; "
-                "expected two or more, and one in validation"
+                f"expected two or more, and one in validation (records in train: {len(splits.train):,}, in "
+                f"validation: {len(splits.validation):,})"
             )
 
 

@@ -5,58 +5,100 @@ from __future__ import annotations
 import csv
 import hashlib
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from distriage.base.errors import ConfigError, CorpusError
+from distriage.base.validation import suggestion
 from distriage.model.taxonomy import Taxonomy
 from distriage_training.config import Config, DataConfig
 from distriage_training.corpus.jsonl import open_text
 from distriage_training.corpus.records import Record
 
 MAX_CELL_CHARS = 1 << 27  # reports hold whole logs; Python's own bound is 131,072
+MAX_FAULTS = 5  # of a table, and rows of each, in one message
 
 
-def read_tables(config: Config, data: DataConfig, taxonomy: Taxonomy) -> list[Record]:
+def read_tables(config: Config, data: DataConfig, taxonomy: Taxonomy) -> tuple[list[Record], int]:
+    """The records of both tables, and how many of the first were left out because the second has their text."""
     if data.train is None or set(data.label_columns) != set(taxonomy.axes):
         raise ConfigError(
             f"{config.path}: data.format csv needs `train` and `label_columns` for each of the axes "
             f"{', '.join(taxonomy.axes)}"
         )
-    records: list[Record] = []
-    for split, path in (("train", data.train), ("test", data.test)):
-        if path is not None:
-            records += _read_table(path, split, data, taxonomy)
-    # A record's own hash is its id and decides whether it is set apart: stable when rows come or move.
-    cut = int(data.validation_fraction * 2**32)
-    return [
-        Record(r.id, r.title, r.body, r.labels, "validation", r.source, r.origin, r.group)
-        if r.split == "train" and int(r.id[:8], 16) < cut
-        else r
-        for r in records
-    ]
+    rows = _read_table(data.train, "train", data, taxonomy)
+    test = _read_table(data.test, "test", data, taxonomy) if data.test is not None else []
+    withheld = {_text_of(record) for record in test}
+    train = [record for record in rows if _text_of(record) not in withheld]
+    if rows and not train:
+        raise ConfigError(f"{config.path}: all rows of {data.train} are in {data.test}, too; expected others")
+    return [*train, *test], len(rows) - len(train)
 
 
 def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) -> list[Record]:
-    records = []
+    records: list[Record] = []
+    faults: dict[str, list[int]] = {}  # what is wrong -> in which rows
+    first: dict[bytes, tuple[int, Record]] = {}
     optional = filter(None, [data.group_column, data.title_prefix_column])
-    for number, row in enumerate(read_csv(path, ["title", "body", *data.label_columns.values(), *optional]), 1):
-        labels = {axis: row[column] for axis, column in data.label_columns.items() if row[column]}
-        if not labels:
-            raise CorpusError(f"{path}: record {number}: no label at all; expected one or more")
-        for axis, label in labels.items():
-            known = taxonomy.axes[axis].label_ids
-            if label not in known:
-                raise CorpusError(
-                    f"{path}: record {number}: {data.label_columns[axis]}: unknown label {label!r}; known: "
-                    f"{', '.join(known)}"
-                )
-        group, title = row.get(data.group_column or "", ""), row["title"]
-        if data.title_prefix_column:
-            title = f"{row[data.title_prefix_column]}: {title}"
-        digest = hashlib.sha256((title + row["body"]).encode()).hexdigest()
-        records.append(Record(digest, title, row["body"], labels, split, "table", "raw", group))
-    return records
+    # As a spreadsheet numbers them: the first row has the names of the columns.
+    for number, row in enumerate(read_csv(path, ["title", "body", *data.label_columns.values(), *optional]), 2):
+        labels = {axis: label for axis, column in data.label_columns.items() if (label := row[column].strip())}
+        record = _record(row, labels, split, data)
+        earlier, same = first.setdefault(_text_of(record), (number, record))
+        for fault in [*_faults(labels, data, taxonomy), *_contradiction(labels, same.labels, earlier, data)]:
+            faults.setdefault(fault, []).append(number)
+        records.append(record)
+    if faults:
+        said = [f"{_named(rows)}: {what}" for what, rows in faults.items()]
+        more = f" (and {len(said) - MAX_FAULTS} more)" if len(said) > MAX_FAULTS else ""
+        raise CorpusError(f"{path}: {' | '.join(said[:MAX_FAULTS])}{more}")
+    # The hash of a record's text decides whether it is set apart: stable when rows come or move.
+    cut = int(data.validation_fraction * 2**32) if split == "train" else 0
+    return [replace(r, split="validation") if int(_digest(r.title + r.body)[:8], 16) < cut else r for r in records]
+
+
+def _named(rows: Sequence[int]) -> str:
+    more = f" and {len(rows) - MAX_FAULTS} more" if len(rows) > MAX_FAULTS else ""
+    return f"row{'s' * (len(rows) > 1)} {', '.join(map(str, rows[:MAX_FAULTS]))}{more}"
+
+
+def _record(row: Mapping[str, str], labels: Mapping[str, str], split: str, data: DataConfig) -> Record:
+    title = row["title"]
+    if data.title_prefix_column:
+        title = f"{row[data.title_prefix_column]}: {title}"
+    digest = _digest(title + row["body"])
+    return Record(digest, title, row["body"], labels, split, "table", "raw", row.get(data.group_column or "", ""))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _text_of(record: Record) -> bytes:
+    """Equal for texts that differ in case and white space alone."""
+    return hashlib.sha256(" ".join(f"{record.title} {record.body}".casefold().split()).encode()).digest()
+
+
+def _faults(labels: Mapping[str, str], data: DataConfig, taxonomy: Taxonomy) -> Iterator[str]:
+    if not labels:
+        yield "no label at all; expected one or more"
+    known = {axis: label for axis, label in labels.items() if label in taxonomy.axes[axis].label_ids}
+    for axis_id, label in labels.items():
+        axis, column = taxonomy.axes[axis_id], data.label_columns[axis_id]
+        if axis_id not in known:
+            yield f"{column}: unknown label {label!r}; {suggestion(label, axis.label_ids)}"
+        elif unmet := axis.unmet(known):
+            yield f"{column}: {label}, but {unmet}; expected an empty cell"
+
+
+def _contradiction(labels: Mapping[str, str], earlier: Mapping[str, str], row: int, data: DataConfig) -> Iterator[str]:
+    """Two people's answers to one report: the model would learn both."""
+    for axis, column in data.label_columns.items():
+        one, other = (given.get(axis, "no label") for given in (labels, earlier))
+        if one != other:
+            yield f"{column}: {one}, but {other} in row {row}, which has the same text; expected one answer"
+            return
 
 
 def read_csv(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
@@ -72,7 +114,10 @@ def read_csv(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
             reader = csv.DictReader(stream, restval="")
             found = reader.fieldnames or ()
             if missing := [column for column in columns if column not in found]:
-                raise CorpusError(f"{path}: no column {', '.join(map(repr, missing))}; columns: {', '.join(found)}")
+                hint = "; expected commas between them" if len(found) == 1 and {*found[0]} & {*";\t"} else ""
+                raise CorpusError(
+                    f"{path}: no column {', '.join(map(repr, missing))}; columns: {', '.join(found)}{hint}"
+                )
             yield from reader
     except (OSError, UnicodeDecodeError, EOFError, zlib.error, csv.Error) as error:
         raise CorpusError(f"{path}: cannot be read: {error}") from None
