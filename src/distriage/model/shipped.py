@@ -30,6 +30,21 @@ def model_folders() -> tuple[Path, Path]:
     return package / "models", package.parent.parent / "models"
 
 
+def default_in(folder: Path) -> str | None:
+    """Name of the default model of a folder of models; None if its `DEFAULT` is missing.
+
+    Raises:
+        BundleError: the file names no model.
+    """
+    file = folder / DEFAULT_FILE
+    if not file.is_file():
+        return None
+    name = file.read_text(encoding="utf-8", errors="replace").strip()
+    if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", name):
+        raise BundleError(f"{file}: {name!r:.60}; expected the name of a model beside it")
+    return name
+
+
 def default_model() -> str:
     """Name of the default model, from `models/DEFAULT`.
 
@@ -37,11 +52,7 @@ def default_model() -> str:
         BundleError: the file is missing or empty.
     """
     for folder in model_folders():
-        file = folder / DEFAULT_FILE
-        if file.is_file():
-            name = file.read_text(encoding="utf-8", errors="replace").strip()
-            if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", name):
-                raise BundleError(f"{file}: {name!r:.60}; expected the name of a model beside it")
+        if name := default_in(folder):
             return name
     raise BundleError(
         f"no default model: {' and '.join(str(folder / DEFAULT_FILE) for folder in model_folders())} are missing"

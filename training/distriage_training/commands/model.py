@@ -176,7 +176,8 @@ def promote(
     candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE", help="The new bundle's folder.")],
     config: DataArgument = BASE,
     current: Annotated[
-        str | None, typer.Option(help="The bundle that it must not be worse than; default: the default model.")
+        str | None,
+        typer.Option(help="The bundle that it must not be worse than; default: the default model, of --models if any."),
     ] = None,
     reviews: Annotated[
         Path | None, typer.Option(help="More reviews by maintainers, from `distriage reviews export`.")
@@ -187,10 +188,13 @@ def promote(
     """Make a bundle the default model, unless it is worse on any axis than the current one; then the exit code is 1."""
     with training():
         from distriage.classifier import Classifier
+        from distriage.model.shipped import default_in, model_folders
         from distriage_training.config import load_config
         from distriage_training.release.promote import compare, install, print_comparison, worse_axes
 
         settings = load_config(config)
+        if current is None and (name := default_in(models)):
+            current = str(models / name)
         old, new = Classifier(current), Classifier(candidate)
         comparisons, evidence = compare(old, new, settings, reviews, Console(stderr=True, highlight=False))
         print_comparison(
@@ -206,10 +210,12 @@ def promote(
             raise typer.Exit(1)
         if dry_run:
             typer.echo(
-                f"not worse on any axis; without --dry-run {new.bundle.manifest.name} would become the default in "
-                f"{models}"
+                f"not shown to be worse on any axis; without --dry-run {new.bundle.manifest.name} would become the "
+                f"default in {models}"
             )
             return
         with writing(models):
             place = install(new.bundle, models)
-        typer.echo(f"promoted: {place} is the default model")
+        shipped = models.resolve() in {folder.resolve() for folder in model_folders()}
+        use = "" if shipped else f" of {models}; commands use it with --model {place}"
+        typer.echo(f"promoted: {place} is the default model{use}")

@@ -23,7 +23,7 @@ from distriage.base.references import thread_key
 from distriage.classifier import Classifier
 from distriage.model.bundle import TRAINED_ON, Bundle, thread_digests
 from distriage.model.shipped import DEFAULT_FILE, MANIFEST, sha256_of
-from distriage.model.taxonomy import Axis
+from distriage.model.taxonomy import Axis, Taxonomy
 from distriage.recipe.text import prepare
 from distriage_training.config import Config
 from distriage_training.corpus.load import load_splits, validation_in_domain
@@ -84,11 +84,10 @@ def compare(
         ConfigError, CorpusError: the data is missing or not valid.
     """
     taxonomy = current.bundle.taxonomy
-    if candidate.bundle.taxonomy != taxonomy:
-        ours, other = taxonomy, candidate.bundle.taxonomy
+    if other := _difference(taxonomy, candidate.bundle.taxonomy):
         raise BundleError(
-            f"{candidate.bundle.path}: taxonomy {other.name} {other.version}; expected {ours.name} {ours.version}, "
-            "that of the current model"
+            f"{candidate.bundle.path}: {other}; expected the axes and labels of the current model, "
+            f"{current.bundle.path} (--current names another)"
         )
     for bundle in (current.bundle, candidate.bundle):
         if bundle.trained_on is None:
@@ -105,6 +104,20 @@ def compare(
                 truth = np.array([axis.label_ids.index(records[row].labels[axis.id]) for row in rows])
                 comparisons.append(_compare_axis(axis, name, truth, old[axis.id][rows], new[axis.id][rows]))
     return comparisons, evidence
+
+
+def _difference(one: Taxonomy, other: Taxonomy) -> str | None:
+    """The first difference in what two taxonomies ask and what they may answer; their words may differ."""
+    for axis_id in {**one.axes, **other.axes}:
+        axis, theirs = one.axes.get(axis_id), other.axes.get(axis_id)
+        if axis is None or theirs is None:
+            return f"axis {axis_id}: only one of the models has it"
+        if axis.label_ids != theirs.label_ids:
+            changed = sorted({*axis.label_ids} ^ {*theirs.label_ids})
+            return f"axis {axis_id}: only one has {', '.join(changed)}" if changed else f"axis {axis_id}: another order"
+        if axis.requires != theirs.requires:
+            return f"axis {axis_id}: another `requires`"
+    return None
 
 
 def _evidence(bundles: Sequence[Bundle], config: Config, reviews: Path | None, console: Console) -> Evidence:
