@@ -115,6 +115,19 @@ def test_a_row_is_the_same_issue_wherever_it_stands_and_whatever_the_file_is_cal
     assert len(set(after.values())) == 120
 
 
+def test_an_address_names_the_issue_and_does_not_move_it(tmp_path: Path) -> None:
+    """The index shows it, and a back-test leaves out what the model was trained on."""
+    rows = table_rows(60)
+    write_table(tmp_path / "train.csv", rows)
+    before = {record.title: record.split for record in every(load(table_config(tmp_path, validation_fraction=0.3)))}
+    rows = [{**row, "url": f"https://github.com/o/r/issues/{n}" if n else ""} for n, row in enumerate(rows)]
+    write_table(tmp_path / "train.csv", rows, ("title", "body", "label", "url"))
+    found = {record.title: record for record in every(load(table_config(tmp_path, validation_fraction=0.3)))}
+    assert {title: record.split for title, record in found.items()} == before
+    assert (found["title, 7"].id, found["title, 7"].url) == ("o/r#7", "https://github.com/o/r/issues/7")
+    assert (len(found["title, 0"].id), found["title, 0"].url) == (64, "")
+
+
 def test_a_larger_fraction_sets_more_apart(tmp_path: Path) -> None:
     write_table(tmp_path / "train.csv", table_rows(200))
     small, large = ({r.id for r in load(table_config(tmp_path, validation_fraction=f)).validation} for f in (0.1, 0.4))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from distriage.base.errors import ConfigError, CorpusError
+from distriage.base.references import reference_of, web_link
 from distriage.base.validation import suggestion
 from distriage.model.taxonomy import Taxonomy
 from distriage_training.config import Config, DataConfig
@@ -64,11 +65,13 @@ def _named(rows: Sequence[int]) -> str:
 
 
 def _record(row: Mapping[str, str], labels: Mapping[str, str], split: str, data: DataConfig) -> Record:
-    title = row["title"]
+    title, url = row["title"], row.get("url", "").strip()
     if data.title_prefix_column:
         title = f"{row[data.title_prefix_column]}: {title}"
-    digest = _digest(title + row["body"])
-    return Record(digest, title, row["body"], labels, split, "table", "raw", row.get(data.group_column or "", ""))
+    # By its address `trained-on.txt` knows the issue again, in a back-test or as a review.
+    identifier = reference_of({"url": url}) or _digest(title + row["body"])
+    group = row.get(data.group_column or "", "")
+    return Record(identifier, title, row["body"], labels, split, "table", "raw", group, web_link(url))
 
 
 def _digest(text: str) -> str:
