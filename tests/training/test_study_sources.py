@@ -64,6 +64,19 @@ def test_figures_that_are_not_corrected_say_so(tmp_path: Path) -> None:
     )  # and each axis over time
 
 
+def test_a_correction_by_a_handful_of_reports_says_so(tmp_path: Path) -> None:
+    """On 44 validation reports, 21 crashes of 174 failures became every second one."""
+    source = Source("x", Origin.PREDICTED, faults(), "Made up.", "model")
+    known, labels = confusions(), TAXONOMY.axes["stage"].label_ids
+    page = write_study(source, study(source, TAXONOMY, known), tmp_path).read_text(encoding="utf-8")
+    assert "validation reports: " not in page
+    known["stage"][labels.index("inference")] //= 8
+    page = write_study(source, study(source, TAXONOMY, known), tmp_path).read_text(encoding="utf-8")
+    assert page.count(f"Labels with fewer than 10 validation reports: 1 of {len(labels)}.") == 1
+    seen = {row["label"]: row["validation"] for row in table(tmp_path, "corrected-stage")}
+    assert seen == {label: "5" if label == "inference" else "40" for label in labels}
+
+
 def test_nothing_is_called_uncorrected_where_no_model_chose(tmp_path: Path) -> None:
     source = Source("x", Origin.ANNOTATED, faults(), "Made up.")
     page = write_study(source, study(source, TAXONOMY), tmp_path).read_text(encoding="utf-8")

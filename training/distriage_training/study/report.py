@@ -37,6 +37,7 @@ from distriage_training.study.groups import (
 from distriage_training.study.sections import Figure, Section, Table
 
 FLOW_LABELS = 9
+MIN_SEEN = 10  # validation reports of a label, to know for what the model takes it
 MakeSection = Callable[[Sequence[Fault], Taxonomy, Confusions], Section]  # of failures; the errors of their model
 
 
@@ -126,8 +127,17 @@ def _clusters(found: Sequence[Cluster]) -> Iterator[Figure]:
 
 def _corrected(axis: Axis, shares: Sequence[Share], confusion: NDArray[np.integer]) -> Figure:
     rows = corrected_shares(confusion, {row.name: row.hits for row in shares}, axis.label_ids)
+    seen = dict(zip(axis.label_ids, map(int, confusion.sum(1)), strict=True))
+    few = sum(reports < MIN_SEEN for reports in seen.values())
+    unsure = (
+        f" Labels with fewer than {MIN_SEEN} validation reports: {few} of {len(seen)}. Nobody knows how the model "
+        "confuses them: do not rely on their shares, nor on those of labels that they are taken for."
+    )
     table = [
-        [row.name, f"{row.counted:.4f}", *cells(row.value, row.interval), "at the boundary" if row.at_boundary else ""]
+        [
+            *(row.name, f"{row.counted:.4f}", *cells(row.value, row.interval)),
+            *("at the boundary" if row.at_boundary else "", seen[row.name]),
+        ]
         for row in rows
     ]
     drawn = [
@@ -136,8 +146,8 @@ def _corrected(axis: Axis, shares: Sequence[Share], confusion: NDArray[np.intege
     return Figure(
         f"{axis.name}: corrected for the model's errors",
         f"Adjusted classify-and-count (Forman, 2008) with the errors on {int(confusion.sum()):,} validation reports; "
-        f"bootstrap over both. {BOUNDARY} Labels that may be below 0.5 % are in the table only.",
-        Table(f"corrected-{axis.id}", ("label", "counted", "share", "low", "high", "interval"), table),
+        f"bootstrap over both. {BOUNDARY} Labels that may be below 0.5 % are in the table only.{unsure if few else ''}",
+        Table(f"corrected-{axis.id}", ("label", "counted", "share", "low", "high", "interval", "validation"), table),
         partial(bars, drawn, f"{axis.name}, corrected"),
         corrected=True,
     )
