@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +28,7 @@ since = "1.1.0"
 means = ["goes-on"]
 aliases = ["lost tokens"]
 """
+VERSION = f'version = "{default_taxonomy().version}"'
 PLAYBOOK = """
 [token-loss]
 looks = "A request of 512 tokens is answered with 500."
@@ -41,18 +41,20 @@ checks = [{ needs = ["slow"], say = "Count the tokens that go into and come out 
 # What each place says of the new label, in a process that imports the edited copy.
 SCRIPT = """
 import json, sys
+from pathlib import Path
 from distriage.answer.playbooks import checks_for
 from distriage.answer.questions import missing_facts
 from distriage.commands.taxonomy import taxonomy_answer
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.situation import Situation
+from distriage.model.bundle import Bundle
 from distriage.model.taxonomy import default_taxonomy, parse_taxonomy
 from distriage_serving.configuration.draft import TheirLabel, draft
 from distriage_serving.configuration.model import config_schema
 from labels import label_pages
 
 taxonomy = default_taxonomy()
-older = parse_taxonomy(sys.stdin.read(), "of a bundle").completed_by(taxonomy)
+older = parse_taxonomy(sys.stdin.read(), "of a bundle").with_use_of(taxonomy)
 spoken_of = Situation(library="PyTorch", subjects=frozenset({"error"}))
 json.dump(
     {
@@ -72,22 +74,24 @@ json.dump(
         "schema": json.dumps(config_schema(taxonomy)),
         "page": label_pages()["labels/symptoms.md"],
         "older": sorted(older.axis("symptom").label("token-loss").means),
+        "shipped": list(Bundle(Path(sys.argv[1]), whole=False).taxonomy.axis("symptom").label_ids),
     },
     sys.stdout,
 )
 """
 
 
-def test_a_label_that_is_added_in_two_files_is_known_everywhere(tmp_path: Path) -> None:
+def test_a_label_that_is_added_in_two_files_is_known_everywhere(tmp_path: Path, shipped_bundle: Path) -> None:
     for package in ("src/distriage", "serving/distriage_serving"):
         shutil.copytree(REPOSITORY / package, tmp_path / package.rpartition("/")[2])
     for file, text in (("model/taxonomy.toml", ENTRY), ("answer/playbooks/symptom.toml", PLAYBOOK)):
         with (tmp_path / "distriage" / file).open("a", encoding="utf-8") as stream:
             stream.write(text)
-    bare = "\n".join(line for line in ENTRY.splitlines() if not re.match("means|aliases", line))
+    edited = tmp_path / "distriage" / "model" / "taxonomy.toml"
+    edited.write_text(edited.read_text(encoding="utf-8").replace(VERSION, 'version = "1.1.0"'), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        input=default_taxonomy_text() + bare,
+        [sys.executable, "-c", SCRIPT, str(shipped_bundle)],
+        input=default_taxonomy_text() + ENTRY.replace("goes-on", "hang"),
         capture_output=True,
         text=True,
         check=False,
@@ -101,7 +105,8 @@ def test_a_label_that_is_added_in_two_files_is_known_everywhere(tmp_path: Path) 
     assert 'token-loss: "lost tokens"' in said["draft"]
     assert '"token-loss"' in said["schema"]
     assert "A request of 512 tokens" in said["page"]
-    assert said["older"] == ["goes-on"], "a bundle's own copy is older than the key"
+    assert said["older"] == ["goes-on"], "a bundle's own copy is older than the edit"
+    assert "token-loss" not in said["shipped"], "the shipped model loads, and knows nothing of it"
 
 
 def forgotten(taxonomy: Taxonomy) -> list[str]:

@@ -66,9 +66,9 @@ def test_labels_of_a_foreign_axis_are_absent(tmp_path: Path) -> None:
         ({"kind": "question"}, "2: record: kind question must leave stage, symptom, cause, fix null"),
         (
             {"kind": "defect", "stage": None, "symptom": None, "cause": None, "fix": None},
-            "2: kind: unknown label 'defect' (taxonomy 1.0.0)",
+            f"2: kind: unknown label 'defect' (taxonomy {TAXONOMY.version})",
         ),
-        ({"symptom": "hang"}, "2: symptom: unknown label 'hang' (taxonomy 1.0.0)"),
+        ({"symptom": "hang"}, f"2: symptom: unknown label 'hang' (taxonomy {TAXONOMY.version})"),
         ({"confidence": "middling"}, "2: confidence: expected 'high' or 'low'"),
         ({"cause_evidence": "guessed"}, "2: cause_evidence: expected 'stated' or 'inferred'"),
         (
@@ -104,8 +104,8 @@ def test_a_generated_report_may_be_trained_on(tmp_path: Path) -> None:
 
 def test_every_unknown_label_of_a_record_is_reported(tmp_path: Path) -> None:
     assert problems_of(tmp_path, annotation("a/b#1", symptom="x", fix="y"))[1] == [
-        "1: symptom: unknown label 'x' (taxonomy 1.0.0)",
-        "1: fix: unknown label 'y' (taxonomy 1.0.0)",
+        f"1: symptom: unknown label 'x' (taxonomy {TAXONOMY.version})",
+        f"1: fix: unknown label 'y' (taxonomy {TAXONOMY.version})",
     ]
 
 
@@ -121,7 +121,7 @@ def test_duplicates_whatever_their_case(tmp_path: Path) -> None:
         ["Owner/Repo#1", "a/b#2"],
         [
             "3: id owner/repo#1: duplicate of line 1",
-            "4: symptom: unknown label 'x' (taxonomy 1.0.0)",
+            f"4: symptom: unknown label 'x' (taxonomy {TAXONOMY.version})",
             "4: id a/b#2: duplicate of line 2",
             "5: id A/B#2: duplicate of line 2",
         ],
@@ -174,7 +174,7 @@ def test_records_of_an_invalid_corpus_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError) as caught:
         load_records(corpus, tmp_path / "none.jsonl", TAXONOMY)
     assert str(caught.value) == (
-        f"{corpus}/annotations.jsonl:1: stage: unknown label 'x' (taxonomy 1.0.0) (and 1 more; see "
+        f"{corpus}/annotations.jsonl:1: stage: unknown label 'x' (taxonomy {TAXONOMY.version}) (and 1 more; see "
         f"`python training/research corpus check`)"
     )
 

@@ -131,7 +131,7 @@ class Bundle:
             if whole or name not in (GRAPH, INDEX):
                 _check_file(path, name, record)
         try:
-            self.taxonomy: Taxonomy = load_taxonomy(path / "taxonomy.toml").completed_by(default_taxonomy())
+            self.taxonomy: Taxonomy = load_taxonomy(path / "taxonomy.toml").with_use_of(default_taxonomy())
         except TaxonomyError as error:
             raise BundleError(str(error)) from None
         self._check_labels()
@@ -170,9 +170,9 @@ class Bundle:
                 f"{place}: taxonomy {said.name} {said.version}, but taxonomy.toml beside it is "
                 f"{self.taxonomy.name} {self.taxonomy.version}"
             )
-        name, version, ours = self.taxonomy.name, self.taxonomy.version, default_taxonomy()
-        if name == ours.name and version != ours.version:
-            raise BundleError(f"{place}: made for taxonomy version {version}; this Distriage has {ours.version}")
+        ours = default_taxonomy()
+        if said.name == ours.name and said.version != ours.version and not _is_older(said.version, ours.version):
+            raise BundleError(f"{place}: made for taxonomy version {said.version}; this Distriage has {ours.version}")
         if set(self.manifest.axes) != set(self.taxonomy.axes):
             raise BundleError(
                 f"{place}: axes {', '.join(self.manifest.axes)}; the taxonomy has {', '.join(self.taxonomy.axes)}"
@@ -195,6 +195,15 @@ class Bundle:
                         f"{place}: axis {axis_id} lacks family thresholds for precision {target}; "
                         "expected one a family, or null"
                     )
+
+
+def _is_older(version: str, ours: str) -> bool:
+    from packaging.version import InvalidVersion, Version  # slow to import, and rarely needed
+
+    try:
+        return Version(version) < Version(ours)
+    except InvalidVersion:
+        return False
 
 
 def _check_versions(manifest: Manifest, path: Path) -> None:

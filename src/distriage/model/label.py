@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
@@ -22,9 +21,6 @@ class DataModel(Strict):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         return {**handler(source), "strict": False}  # a table is not an instance yet; its values are not converted
-
-    # The keys that the file holds; others have their defaults.
-    given: frozenset[str] = dataclasses.field(default=frozenset(), init=False, compare=False, repr=False)
 
 
 class Label(DataModel):

@@ -106,9 +106,9 @@ class Axis(DataModel):
         return self.weights.get(label_id, self.weights.get(family or "", 1.0))
 
 
-# Fields for display and use of axes and labels; a model may be older than such a field.
-_USE = ("colour", "filter", "weights", "needs_detail")
-_KNOWN = ("means", "aliases", "study", "of_causes", "shown_by", "excluded_by")
+# Fields for display and use, in which no output of a model lies.
+_AXIS_USE = ("colour", "filter", "weights", "needs_detail")
+_LABEL_USE = ("means", "aliases", "study", "of_causes", "shown_by", "excluded_by")
 
 
 class Taxonomy(DataModel):
@@ -154,8 +154,8 @@ class Taxonomy(DataModel):
         """Axis -> its label, where `ids` gives the id."""
         return {axis: self.axes[axis].label(label) for axis, label in ids.items()}
 
-    def completed_by(self, newer: Taxonomy) -> Taxonomy:
-        """Completed from `newer` where this older copy of the same taxonomy is silent."""
+    def with_use_of(self, newer: Taxonomy) -> Taxonomy:
+        """This older copy of the same taxonomy, displayed and used as `newer` says."""
         if self is newer or self.name != newer.name:
             return self
         axes = {}
@@ -163,15 +163,14 @@ class Taxonomy(DataModel):
             theirs = newer.axes.get(axis.id)
             if theirs is not None:
                 known = {label.id: label for label in theirs.labels}
-                labels = tuple(_completed(label, known.get(label.id), _KNOWN) for label in axis.labels)
-                axis = _completed(axis, theirs, _USE).model_copy(update={"labels": labels})
+                labels = tuple(_updated(label, known.get(label.id), _LABEL_USE) for label in axis.labels)
+                axis = _updated(axis, theirs, _AXIS_USE).model_copy(update={"labels": labels})
             axes[axis.id] = axis
         return self.model_copy(update={"axes": axes})
 
 
-def _completed(older: _Read, newer: _Read | None, names: Sequence[str]) -> _Read:
-    absent = [name for name in names if name not in older.given] if newer is not None else []
-    return older.model_copy(update={name: getattr(newer, name) for name in absent})
+def _updated(older: _Read, newer: _Read | None, names: Sequence[str]) -> _Read:
+    return older if newer is None else older.model_copy(update={name: getattr(newer, name) for name in names})
 
 
 def parse_taxonomy(text: str, place: str) -> Taxonomy:
@@ -229,13 +228,11 @@ def _table(value: Any, where: str) -> dict[str, Any]:
 
 def _read(model: type[_Read], data: Mapping[str, Any], where: str) -> _Read:
     try:
-        read = model.read(data)
+        return model.read(data)
     except ValueError as fault:  # pydantic's, whose import is slow
         error = cast("ValidationError", fault)
         show_value = error.errors()[0]["type"] != "value_error"  # a value_error's message names the fault itself
         raise TaxonomyError(f"{where}: {first_fault(error, model, model.__name__, show_value=show_value)}") from None
-    object.__setattr__(read, "given", frozenset(data))
-    return read
 
 
 def load_taxonomy(path: Path) -> Taxonomy:

@@ -70,7 +70,7 @@ def test_planted_faults_name_file_and_line(tmp_path: Path) -> None:
     file = corpus / "annotations.jsonl"
     assert errors == 6
     assert lines[:4] == [
-        f"error: {file}:3: symptom: unknown label '[red]hang' (taxonomy 1.0.0)",
+        f"error: {file}:3: symptom: unknown label '[red]hang' (taxonomy {TAXONOMY.version})",
         f"error: {file}:7: id A/B#1: duplicate of line 1",
         f"error: {file}:6: a/b#6 is restated but has no text in restated.jsonl",
         f"error: {file}:8: generated/b#1 is generated but has no text in generated.jsonl",

@@ -154,7 +154,7 @@ def test_the_split_is_never_test_and_never_changes() -> None:
         ({"surprise": 1}, "2: unknown key surprise; known: "),
         ({"id": "owner"}, "2: id: expected text that matches pattern"),
         ({"axis": "colour"}, "2: axis: unknown axis 'colour'; known: kind"),
-        ({"label": "stuck"}, "2: label: unknown label 'stuck' of axis symptom (taxonomy 1.0.0)"),
+        ({"label": "stuck"}, f"2: label: unknown label 'stuck' of axis symptom (taxonomy {TAXONOMY.version})"),
         ({"probability": 1.5}, "2: probability: expected less than or equal to 1"),
         ({"at": "yesterday"}, "2: at: expected a valid datetime"),
         ({"at": "2026-02-02T03:04:05"}, "2: at: expected timezone info"),
