@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
@@ -195,7 +195,19 @@ def parse_taxonomy(text: str, place: str) -> Taxonomy:
             f"{place}: labels of an axis that is not declared: {', '.join(unknown)}; declared: {', '.join(heads)}"
         )
     axes = {axis_id: _axis(axis_id, head, data.get(axis_id, []), place) for axis_id, head in heads.items()}
+    names = {axis.id: {name for label in axis.labels for name in (label.id, label.family)} for axis in axes.values()}
+    for axis in axes.values():
+        _known(axis.weights, names[axis.id], f"{place}: axis {axis.id}: weights")
+        for label in axis.labels:
+            _known(label.of_causes, names.get(CAUSE, ()), f"{place}: {axis.id} {label.id}: of_causes")
     return _read(Taxonomy, {"name": data["name"], "version": data["version"], "axes": axes}, place)
+
+
+def _known(given: Iterable[str], names: Collection[str | None], where: str) -> None:
+    for name in given:
+        if name not in names:
+            known = sorted(filter(None, names))
+            raise TaxonomyError(f"{where}: unknown label or family {name!r}; {suggestion(name, known)}")
 
 
 def _axis(axis_id: str, head: object, entries: object, place: str) -> Axis:
