@@ -10,6 +10,7 @@ from importlib import resources
 import pytest
 
 from distriage.answer.questions import missing_facts
+from distriage.base.errors import DistriageError
 from distriage.base.references import RENAMED
 from distriage.base.types import IssueReport
 from distriage.facts.environment import find_facts, find_versions
@@ -36,6 +37,11 @@ def test_each_entry_names_others_of_the_list_and_devices_that_there_are() -> Non
         assert project.platform in {None, *Platform}, project.name
         assert all(launcher.expression and launcher.starts for launcher in project.launchers.values())
         assert all(stamp.starts and "v" in stamp.expression.groupindex for stamp in project.stamps), project.name
+
+
+def test_an_entry_that_is_not_valid_is_named() -> None:
+    with pytest.raises(DistriageError, match=r"^frameworks\.toml: Flock: unknown key repository; did you mean repos"):
+        read_projects('[Flock]\nrepository = ["acme/flock"]\nwhat = "trainer"\n')
 
 
 @pytest.mark.parametrize("old", ["microsoft/DeepSpeed", "PyTorchLightning/pytorch-lightning", "NVIDIA/NeMo"])

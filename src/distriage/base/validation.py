@@ -107,6 +107,26 @@ def _adapter(kind: Any) -> Any:
     return TypeAdapter(kind)
 
 
+_Entry = TypeVar("_Entry", bound=Strict)
+
+
+def read_entry(model: type[_Entry], value: object, place: str, error: type[DistriageError] = DistriageError) -> _Entry:
+    """An entry of a table that people write.
+
+    Args:
+        place: File and entry, for messages.
+
+    Raises:
+        error: It has another shape.
+    """
+    try:
+        return model.read(value)
+    except ValueError as raised:  # pydantic's, whose import is slow
+        fault = cast("ValidationError", raised)
+        show_value = fault.errors()[0]["type"] != "value_error"  # a value_error's message names the fault itself
+        raise error(f"{place}: {first_fault(fault, model, model.__name__, show_value=show_value)}") from None
+
+
 def read_model(file: Path, model: type[_Model], error: type[DistriageError], expected: str) -> _Model:
     """The content of a JSON file.
 

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Literal
 
 from distriage.base.texts import folded, packaged_table, regex
-from distriage.base.validation import Strict
+from distriage.base.validation import Strict, read_entry
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import NCCL, PYTORCH, Projects, What, projects
 from distriage.facts.regressions import is_regression
@@ -248,7 +248,10 @@ def _folders(known: Projects) -> tuple[str, ...]:
 @cache
 def words_of_needs() -> Mapping[str, Words]:
     """The needs that words show, in the order of `needs.toml`."""
-    return {name: Words.read(entry) for name, entry in packaged_table(__package__, "needs.toml").items()}
+    return {
+        name: read_entry(Words, entry, f"needs.toml: {name}")
+        for name, entry in packaged_table(__package__, "needs.toml").items()
+    }
 
 
 def _stands(said: tuple[tuple[str, ...], re.Pattern[str]], text: str) -> bool:

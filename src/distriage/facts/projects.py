@@ -12,7 +12,7 @@ from typing import Final
 
 from distriage.base.references import RENAMED, repository_of
 from distriage.base.texts import packaged
-from distriage.base.validation import Strict, field
+from distriage.base.validation import Strict, field, read_entry
 from distriage.facts.scanning import any_of
 from distriage.facts.versions import VERSION
 
@@ -169,8 +169,10 @@ def projects() -> Projects:
 
 
 def read_projects(text: str) -> Projects:
-    """Read a list like `frameworks.toml`; raises pydantic's `ValidationError`."""
-    return Projects({name: Project.read({"name": name, **entry}) for name, entry in tomllib.loads(text).items()})
+    """Read a list like `frameworks.toml`; raises `DistriageError` for an entry that is not valid."""
+    entries = tomllib.loads(text).items()
+    listed = {name: read_entry(Project, {"name": name, **entry}, f"frameworks.toml: {name}") for name, entry in entries}
+    return Projects(listed)
 
 
 # Names of repositories that say nothing; their owner's name is used.

@@ -6,15 +6,12 @@ import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar
 
 from distriage.base.errors import TaxonomyError
 from distriage.base.texts import decoded, packaged
-from distriage.base.validation import field, first_fault, known_keys, suggestion
+from distriage.base.validation import field, known_keys, read_entry, suggestion
 from distriage.model.label import DataModel, Label
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
 
 _Read = TypeVar("_Read", bound=DataModel)
 # Axes that code speaks of.
@@ -200,7 +197,7 @@ def parse_taxonomy(text: str, place: str) -> Taxonomy:
         _known(axis.weights, names[axis.id], f"{place}: axis {axis.id}: weights")
         for label in axis.labels:
             _known(label.of_causes, names.get(CAUSE, ()), f"{place}: {axis.id} {label.id}: of_causes")
-    return _read(Taxonomy, {"name": data["name"], "version": data["version"], "axes": axes}, place)
+    return read_entry(Taxonomy, {"name": data["name"], "version": data["version"], "axes": axes}, place, TaxonomyError)
 
 
 def _known(given: Iterable[str], names: Collection[str | None], where: str) -> None:
@@ -223,28 +220,19 @@ def _axis(axis_id: str, head: object, entries: object, place: str) -> Axis:
     labels: dict[str, Label] = {}
     for entry in entries:
         name = _table(entry, f"{place}: {axis_id}").get("id", "(without id)")
-        label = _read(Label, entry, f"{place}: {axis_id} {name}")
+        label = read_entry(Label, entry, f"{place}: {axis_id} {name}", TaxonomyError)
         if label.id in labels:
             raise TaxonomyError(f"{where}: labels: {label.id} is there twice")
         labels[label.id] = label
     if sum(label.retired is None for label in labels.values()) < 2:
         raise TaxonomyError(f"{where}: labels: fewer than two labels in use")
-    return _read(Axis, {**head, "id": axis_id, "labels": [*labels.values()]}, where)
+    return read_entry(Axis, {**head, "id": axis_id, "labels": [*labels.values()]}, where, TaxonomyError)
 
 
 def _table(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TaxonomyError(f"{where}: expected a table, found {type(value).__name__}")
     return value
-
-
-def _read(model: type[_Read], data: Mapping[str, Any], where: str) -> _Read:
-    try:
-        return model.read(data)
-    except ValueError as fault:  # pydantic's, whose import is slow
-        error = cast("ValidationError", fault)
-        show_value = error.errors()[0]["type"] != "value_error"  # a value_error's message names the fault itself
-        raise TaxonomyError(f"{where}: {first_fault(error, model, model.__name__, show_value=show_value)}") from None
 
 
 def load_taxonomy(path: Path) -> Taxonomy:

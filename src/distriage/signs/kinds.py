@@ -7,7 +7,7 @@ from functools import cache
 
 from distriage.base.intervals import Share
 from distriage.base.texts import packaged_table
-from distriage.base.validation import Strict, field
+from distriage.base.validation import Strict, field, read_entry
 
 
 class Sign(Strict):
@@ -35,7 +35,7 @@ class Kind(Strict):
 def kinds() -> Mapping[str, Kind]:
     """Name -> kind, in the list's order."""
     rows = packaged_table(__package__, "signs.toml")
-    return {name: Kind.read(row) for name, row in rows.items()}
+    return {name: read_entry(Kind, row, f"signs.toml: {name}") for name, row in rows.items()}
 
 
 def in_order(signs: Iterable[Sign | None]) -> list[Sign]:

@@ -9,11 +9,11 @@ from functools import cache
 from typing import Final
 
 from distriage.base.texts import packaged, packaged_table, regex
-from distriage.base.validation import Strict
+from distriage.base.validation import Strict, read_entry
 from distriage.model.taxonomy import Taxonomy, default_taxonomy
 
 AXES: Final = ("symptom", "cause", "fix")  # the axes whose labels have a playbook, in the order of their checks
-_HEADER = regex(r"^\[([\w-]+)\]$", re.M)
+_HEADER = regex(r"^\[([\w-]+)\][ \t]*(?:#.*)?$", re.M)
 
 
 class Check(Strict):
@@ -66,14 +66,14 @@ def elsewhere(platform: str) -> tuple[Mapping[str, str], re.Pattern[str]]:
 
 @cache
 def _book(axis: str, label: str) -> Playbook:
-    return Playbook.read(tomllib.loads(_tables(axis)[label]))
+    return read_entry(Playbook, tomllib.loads(_tables(axis)[label]), f"{axis}.toml: {label}")
 
 
 @cache
 def pair(symptom: str | None, cause: str | None) -> tuple[Check, ...]:
     """The checks written for a symptom and a cause together."""
     checks = tomllib.loads(_tables("pairs").get(symptom or "", ""))
-    return tuple(map(Check.read, checks.get(cause or "", ())))
+    return tuple(read_entry(Check, check, f"pairs.toml: {symptom} {cause}") for check in checks.get(cause or "", ()))
 
 
 @cache

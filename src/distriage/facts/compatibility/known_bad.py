@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from distriage.base.texts import packaged_table, regex
 from distriage.base.types import IssueReport
-from distriage.base.validation import Strict, field
+from distriage.base.validation import Strict, field, read_entry
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import projects
 from distriage.facts.scanning import any_of
@@ -104,7 +104,10 @@ def known_bad(
 @cache
 def combinations() -> Sequence[Combination]:
     """The packaged list."""
-    return [Combination.read(entry) for entry in packaged_table(__package__, "known_bad.toml")["combination"]]
+    return [
+        read_entry(Combination, entry, f"known_bad.toml: entry {number}")
+        for number, entry in enumerate(packaged_table(__package__, "known_bad.toml")["combination"], 1)
+    ]
 
 
 def frameworks(packages: Mapping[str, str]) -> Mapping[str, str]:
