@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import pytest
+from starlette.datastructures import QueryParams
 
 from distriage.answer.verdict import EvidenceLine, Verdict
 from distriage.base.types import Mode
 from distriage.classifier import Classifier
+from distriage.model.taxonomy import default_taxonomy
 from distriage.recipe.text import prepare
 from distriage_serving.queue.charts import figures as charts
 from distriage_serving.queue.issue_view import NONE, OPEN, default_choice, view_axes
-from distriage_serving.queue.listing import age, issue_href, list_href
+from distriage_serving.queue.listing import age, issue_href, list_href, read_filters
+from distriage_serving.queue.many.views import VIEWS
 from distriage_serving.queue.report.evidence import mark, strongest
 from distriage_serving.queue.report.looked import view_report
 from distriage_serving.queue.report.rendered import render
@@ -25,6 +28,11 @@ MONDAY = 1_699_833_600  # 13 November 2023
 def verdict_of(classifier: Classifier, title: str) -> Verdict:
     report = make_report(title=title, body="")
     return classifier.classify(report, Mode.BALANCED)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_is_an_address_that_the_list_reads(view: str) -> None:
+    assert read_filters(QueryParams(VIEWS[view]), default_taxonomy(), {})[0].chosen == VIEWS[view]
 
 
 def test_text_of_others_is_escaped_and_nothing_in_it_stays_hidden() -> None:

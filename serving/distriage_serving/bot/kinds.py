@@ -84,7 +84,7 @@ def _close(tools: Tools, job: Job) -> Done:
 
 KINDS: Final[Mapping[str, Kind]] = {
     "triage": Kind(_triage),
-    "decide": Kind(_triage),
+    "decide": Kind(_triage),  # the same; a person waits for it, so it goes ahead (`OF_PEOPLE`)
     "command": Kind(lambda tools, job: answer(tools.client, tools.store, tools.taxonomy, job)),
     "check": Kind(lambda tools, job: check_pull_request(tools.client, tools.taxonomy, job)),
     "configure": Kind(lambda tools, job: configure(tools.client, tools.store, tools.taxonomy, job), reads_lists=True),

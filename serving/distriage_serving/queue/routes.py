@@ -124,7 +124,7 @@ def _list_page(visit: Visit, request: Request) -> Callable[[], Response]:
                 filters.query,
                 now,
                 refused.get((issue.repository, issue.number), ""),
-                not_there=(issue.repository, issue.number, "decide") in jobs,
+                decision_waits=(issue.repository, issue.number, "decide") in jobs,
             )
             for issue, stored in page.items
         ],

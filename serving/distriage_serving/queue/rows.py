@@ -88,7 +88,7 @@ def make_row(
     now: float,
     refused: str = "",
     *,
-    not_there: bool = False,
+    decision_waits: bool = False,
 ) -> Row:
     """One issue of the list.
 
@@ -96,7 +96,7 @@ def make_row(
         reviews: All of the issue, by time, including undone ones.
         reference: Its name as GitHub writes it.
         refused: Why GitHub refused the last act, or empty.
-        not_there: A job brings decisions to GitHub.
+        decision_waits: A job that brings decisions to GitHub is not done yet.
     """
     standing = standing_of(reviews)
     verdict = settled(stored.verdict.axes, taxonomy, standing) if stored is not None else {}
@@ -114,7 +114,7 @@ def make_row(
         axes={axis: _said(taxonomy.axes[axis], verdict[axis], taxonomy, standing.get(axis)) for axis in shown},
         thread=_thread(issue, now),
         refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
-        not_there=not_there and bool(standing),
+        not_there=decision_waits and bool(standing),
         assignee=issue.assignee.removeprefix(ADMIN),
         why=why_here(stored, taxonomy, standing, shown=shown, edited=edited_since(issue, standing), axes=verdict),
         own=[own.label for own in (stored.verdict.own or () if stored is not None else ())],

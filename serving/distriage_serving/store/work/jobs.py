@@ -15,6 +15,7 @@ from distriage.base.references import IssueReference
 from distriage_serving.store.work.tables import Delivery, Job
 
 SWEEP: Final = "sweep"
+SECOND_READ: Final = "second-read"  # may take long: it has workers of its own, and holds up no lane of an issue
 _COMMAND: Final = "command"
 OF_PEOPLE: Final = ("close", "ask", "decide", _COMMAND)  # what a person did and waits for: ahead of all other work
 Item = TypeVar("Item", Delivery, Job)
@@ -73,7 +74,7 @@ class NewJob:
     @property
     def lane(self) -> str:
         """One job of a lane is worked on at a time: those that touch an issue on GitHub, or one key's."""
-        is_of_issue = self.issue is not None and self.kind != "second-read"
+        is_of_issue = self.issue is not None and self.kind != SECOND_READ
         return f"{self.repository.lower()}#{self.issue}" if is_of_issue else self.key
 
 
@@ -89,7 +90,7 @@ def decide_job(issue: IssueReference, installation_id: int | None) -> NewJob:
 
 def second_read_job(issue: IssueReference, installation_id: int | None) -> NewJob:
     """Ask the second reader about an issue, in parallel to all other work on it: it may take long."""
-    return _issue_job("second-read", issue, installation_id)
+    return _issue_job(SECOND_READ, issue, installation_id)
 
 
 def close_job(issue: IssueReference, installation_id: int | None) -> NewJob:
@@ -160,7 +161,7 @@ def due_items(table: type[Delivery] | type[Job], second_reads: bool | None, *, o
         second_reads: Only jobs that ask the second reader, or only others; all if None.
         of_people: Only jobs of `OF_PEOPLE`.
     """
-    is_second_read = Job.kind == "second-read"
+    is_second_read = Job.kind == SECOND_READ
     kinds = [] if second_reads is None or table is Delivery else [is_second_read if second_reads else ~is_second_read]
     kinds = [Job.kind.in_(OF_PEOPLE)] if of_people else kinds
     lanes = [] if table is Delivery else [_first_of_its_lane()]
