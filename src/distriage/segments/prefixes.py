@@ -70,7 +70,10 @@ def bare_lines(lines: Sequence[str]) -> list[tuple[int, str, str]]:
 
 
 def without_logger(text: str) -> str:
-    """A line of a log without a progress bar, times, levels and the logger's place at its beginning; the indentation behind them stays."""
+    """A line of a log without a progress bar, times, levels and the logger's place at its beginning.
+
+    The indentation behind them stays; blanks at the end go with a prefix alone, so that other lines stay as written.
+    """
     inner = _patterns()[2]
     if "%|" in text:
         text = _PROGRESS.sub("", text, 1)
@@ -80,10 +83,7 @@ def without_logger(text: str) -> str:
         if match is None or match.end() == begin:
             break
         begin = match.end()
-    if not begin:
-        return text
-    rest = text[begin:]
-    return rest.rstrip()
+    return text[begin:].rstrip() if begin else text
 
 
 def _last_written(line: str) -> str:
