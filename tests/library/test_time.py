@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import random
 import re
+from collections import deque
+from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +22,8 @@ from distriage.answer.findings import Findings
 from distriage.base.texts import MAX_INPUT_CHARS
 from distriage.base.types import AxisScores, IssueReport, Prediction
 from distriage.facts.environment import find_facts
+from distriage.facts.projects import projects
+from distriage.facts.scanning import matches_at, places
 from distriage.model.bundle import Bundle
 from distriage.model.shipped import find_bundle
 from distriage.reading.report import read
@@ -68,6 +77,44 @@ def test_a_version_without_a_name_is_looked_for_in_linear_time(unit: str) -> Non
 def test_counts_and_cards_are_looked_for_in_linear_time(unit: str) -> None:
     """Four times the usual length, so that a search of the whole text for each count takes too long."""
     assert in_time(partial(find_facts, ""), unit * (4 * CHARACTERS // len(unit)))
+
+
+FACTS = Path(import_module("distriage.facts").__path__[0])
+TRIED_BY = {"at", "first_at", "matches_at", "versions_at", "_stands"}
+
+
+def parts(value: object) -> Iterator[object]:
+    """A value, or those of nested tuples."""
+    if isinstance(value, tuple):
+        for one in value:
+            yield from parts(one)
+    else:
+        yield value
+
+
+def tried_behind_words() -> Iterator[tuple[str, re.Pattern[str], list[str]]]:
+    """Each pattern that is tried behind words: its name, the pattern, the words."""
+    of_projects = [(*project.stamps, *project.launchers.values()) for project in projects().all.values()]
+    for listed in chain.from_iterable(of_projects):
+        yield listed.pattern, listed.expression, [*listed.starts]
+    for path in sorted(FACTS.rglob("[!_]*.py")):
+        known = vars(import_module(".".join(("distriage.facts", *path.relative_to(FACTS).with_suffix("").parts))))
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in TRIED_BY:
+                inside = [*ast.walk(call)]
+                found = [*parts(tuple(known.get(one.id) for one in inside if isinstance(one, ast.Name)))]
+                found += [one.value for one in inside if isinstance(one, ast.Constant)]
+                words = [one for one in found if isinstance(one, str)]
+                for pattern in found:
+                    if hasattr(pattern, "fullmatch"):
+                        yield f"{path.stem} {ast.unparse(call.args[0])}", cast(re.Pattern[str], pattern), words
+
+
+@pytest.mark.parametrize(("pattern", "words"), [pytest.param(*it, id=name) for name, *it in tried_behind_words()])
+def test_a_pattern_behind_its_words_takes_linear_time(pattern: re.Pattern[str], words: list[str]) -> None:
+    for word in words:
+        text = f"{word}\n" * (2 * CHARACTERS // len(word))
+        assert in_time(lambda text: deque(matches_at(pattern, text, places(words, text)), 0), text), repr(word)
 
 
 # ---------------------------------------------------------------- the whole class, over everything that reads a report
