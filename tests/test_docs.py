@@ -80,6 +80,12 @@ def test_no_page_shows_the_marks_of_a_merge(page: Path) -> None:
     assert not [line for line in lines if line.startswith(("<<<<<<< ", ">>>>>>> "))]
 
 
+def test_the_table_of_findings_lists_each_script() -> None:
+    table = (REPOSITORY / "findings" / "README.md").read_text(encoding="utf-8")
+    scripts = sorted(path.name for path in (REPOSITORY / "findings").glob("*.sh"))
+    assert re.findall(r"^\| \[`([^`]+)`\]\(\1\)", table, re.M) == scripts
+
+
 @cache
 def application(build: Callable[[], typer.Typer]) -> Any:
     """A whole command line, which takes a moment to build."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -28,6 +29,12 @@ def test_a_report_states(row: dict[str, Any]) -> None:
     """`facts`: name -> as shown, null where nothing is stated. `why`: the kind of case."""
     stated = facts_of(row).stated()
     assert {name: stated.get(name) for name in row["facts"]} == row["facts"], row["why"]
+
+
+def test_each_fact_has_a_row_that_states_it() -> None:
+    stated = {name for row in rows("facts.jsonl") for name, value in row["facts"].items() if value is not None}
+    facts = {one.name for one in fields(EnvironmentFacts) if one.default is None}
+    assert facts - stated == set()
 
 
 def test_the_facts_of_provoked_failures_are_right_and_none_is_invented() -> None:
