@@ -31,7 +31,7 @@ aliases = ["lost tokens"]
 VERSION = f'version = "{default_taxonomy().version}"'
 PLAYBOOK = """
 [token-loss]
-looks = "A request of 512 tokens is answered with 500."
+looks = "A request of 512 tokens is answered with 500, and no log shows an error."
 confirm = ["Count the tokens of each request and of each answer."]
 unlike = "Tokens are missing. If they are there and wrong, it is `incorrect-output`."
 fixes = "Drain the queue before the engine is rebuilt."

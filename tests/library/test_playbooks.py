@@ -44,7 +44,7 @@ def texts(book: Playbook) -> list[str]:
 def test_every_label_has_a_playbook_that_is_complete_and_short(axis: str, label: str) -> None:
     book = book_of(axis, label)
     assert book.confirm and book.ask and all(texts(book)), "an empty part"
-    assert 50 <= sum(len(text.split()) for text in texts(book)) <= 155
+    assert 50 <= sum(len(text.split()) for text in texts(book)) <= 155, "words of the playbook, without its checks"
     assert all(text == text.strip() and "\n" not in text for text in texts(book))
     assert all(text.count("`") % 2 == 0 for text in texts(book)), "an open code span"
 
