@@ -148,6 +148,9 @@ def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = 
 
     Args:
         labelled: As for `versions_at`.
+
+    Returns:
+        Field of `EnvironmentFacts` -> its versions.
     """
 
     def at(pattern: re.Pattern[str], *starts: str) -> Versions:
