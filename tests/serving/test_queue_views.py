@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from starlette.datastructures import QueryParams
 
 from distriage.answer.verdict import EvidenceLine, Verdict
+from distriage.base.texts import packaged
 from distriage.base.types import Mode
 from distriage.classifier import Classifier
 from distriage.model.taxonomy import default_taxonomy
@@ -33,6 +36,15 @@ def verdict_of(classifier: Classifier, title: str) -> Verdict:
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_is_an_address_that_the_list_reads(view: str) -> None:
     assert read_filters(QueryParams(VIEWS[view]), default_taxonomy(), {})[0].chosen == VIEWS[view]
+
+
+def test_the_help_shows_every_key() -> None:
+    script = packaged("distriage_serving.queue", "static/queue.js")
+    acts = script.partition("const onList =")[2].partition("const keys =")[0]
+    menus = re.search(r'\[\.\.\."(\w+)"\]', acts)
+    assert menus is not None
+    shown = re.findall(r"<kbd>([^\d<])</kbd>", packaged("distriage_serving.queue", "templates/help.html"))
+    assert {*re.findall(r'[{,]\s*"?([A-Za-z/?])"?:', acts), *menus[1]} == {*shown}
 
 
 def test_text_of_others_is_escaped_and_nothing_in_it_stays_hidden() -> None:
