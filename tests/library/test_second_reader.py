@@ -24,7 +24,7 @@ REPORT = (
 
 
 def test_a_doubtful_axis_is_read_twice_and_says_so(command: Command, keyword_bundle: Path, double: Double) -> None:
-    double.answer = saying("oom")
+    double.answer = saying("oom", "tuning")
     options = ("--model", keyword_bundle, "--json", "--second-reader", double.url, "--reader-model", "m")
     plain = json.loads(command("classify", *options[:3], stdin=REPORT).out)
     doubtful = [axis for axis, said in plain["axes"].items() if said["outcome"] in {"suggest", "abstain"}]
@@ -200,7 +200,7 @@ def test_an_axis_that_the_second_answer_leaves_out_is_not_given_if_the_calibrati
     calibration.write_text(json.dumps(fitted), encoding="utf-8")
 
     def forgetful(body: dict[str, Any]) -> tuple[int, bytes]:
-        status, content = saying("oom")(body)
+        status, content = saying("oom", "bug")(body)
         if len(double.bodies) == 1:
             return status, content
         message = json.loads(content)

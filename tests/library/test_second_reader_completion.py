@@ -158,7 +158,7 @@ def test_a_label_that_was_sure_leaves_its_family_where_the_second_reader_doubts_
     families = TAXONOMY.axes["symptom"].families
     family, labels = next((name, labels) for name, labels in families.items() if len(labels) > 1)
     first = make_verdict(axis_verdict("symptom", labels[0], "apply"))
-    said = completed(first, {"symptom": {labels[0]: 0.4, None: 0.6}}).axes["symptom"]
+    said = completed(first, {"symptom": {labels[0]: 0.4, labels[1]: 0.2, None: 0.4}}).axes["symptom"]
     assert said.outcome != "apply" and (said.label, said.family) == (labels[0], family)
 
 
@@ -204,7 +204,7 @@ def test_only_a_cause_that_is_given_has_its_check_at_the_top(calibrated: bool) -
 def test_the_checks_of_both_readers_fit_what_the_job_ran_on() -> None:
     first = make_verdict(axis_verdict("symptom", outcome="abstain"), axis_verdict("cause", outcome="abstain"))
     scores = {axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 0.1)) for axis in TAXONOMY.axes.values()}
-    answers = {"symptom": {"native-crash": 1.0}, "cause": {"hardware-limitation": 0.5, None: 0.5}}
+    answers = {"symptom": {"native-crash": 1.0}, "cause": {"hardware-limitation": 0.5, "api-misuse": 0.1, None: 0.4}}
     rocm = Situation(Platform.ROCM, seen=frozenset({"card-fault", "card-unread", "gpu", "capture"}))
     both = complete(first, Prediction("toy", scores), answers, TAXONOMY, "m", CALIBRATION, situation=rocm)
     assert both.differential is not None and "`amdgpu` in `dmesg`" in str(both.differential.causes[0].check)
@@ -214,7 +214,17 @@ def test_the_checks_of_both_readers_fit_what_the_job_ran_on() -> None:
 def test_a_symptom_that_is_no_longer_likely_loses_its_check() -> None:
     first = make_verdict(**dict.fromkeys(TAXONOMY.axes, "abstain"))
     assert first.checks != []
-    assert completed(first, {"symptom": {None: 1.0}}).checks == []
+    unsure: dict[str | None, float] = dict.fromkeys(TAXONOMY.axes["symptom"].label_ids[:4], 0.25)
+    assert completed(first, {"symptom": unsure}).checks == []
+
+
+@pytest.mark.parametrize("calibrated", [True, False])
+@pytest.mark.parametrize("outcome", ["apply", "suggest", "abstain"])
+def test_none_of_these_leaves_an_axis_as_the_first_reader_had_it(outcome: str, calibrated: bool) -> None:
+    said = axis_verdict("symptom", "runtime-hang", outcome)
+    both = completed(make_verdict(said), {"symptom": {None: 0.6, "runtime-hang": 0.4}}, calibrated)
+    assert both.axes["symptom"] == said
+    assert both.second_reading is not None and (both.second_reading.axes, both.second_reading.note) == ([], None)
 
 
 @pytest.mark.parametrize(("share", "given"), [(0.4, False), (0.7, True)])
@@ -228,3 +238,4 @@ def test_an_answer_may_be_given_from_the_least_threshold_on_but_never_below_the_
     prediction = Prediction("toy", scores)
     assert may_be_given(prediction, "symptom", shares, calibration) is given
     assert not may_be_given(prediction, "symptom", shares, None)
+    assert not may_be_given(prediction, "symptom", {"a": 0.4, None: 0.6}, calibration)

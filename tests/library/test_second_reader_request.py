@@ -273,7 +273,7 @@ def test_an_axis_that_one_answer_lacks_is_not_answered() -> None:
 
 def test_none_of_these_leaves_the_question_to_the_first_reader() -> None:
     first = {"a": 0.6, "b": 0.3, "c": 0.1}
-    assert fuse(first, {None: 1.0}, AxisFusion(first=0.0, second=1.0)) == pytest.approx(first)
+    assert fuse(first, {None: 1.0}, AxisFusion()) == pytest.approx(first)
     assert fuse(first, {"b": 1.0}, AxisFusion(first=1.0, second=0.0)) == pytest.approx(first)
     joined = fuse(first, {"b": 1.0}, AxisFusion())
     assert max(joined, key=joined.__getitem__) == "b" and sum(joined.values()) == pytest.approx(1)

@@ -27,7 +27,7 @@ def test_a_second_reader_completes_the_verdict(
     double.open("owner/repo#1", "Strange", DOUBTFUL)
     monkeypatch.setenv("DISTRIAGE_SECOND_READER_KEY", "a-key")
     with endpoint() as reader:
-        reader.answer = saying("oom")
+        reader.answer = saying("oom", "tuning")
         file = str(calibration_file(tmp_path)) if calibrated else ""
         assert act(second_reader=reader.url, reader_model="m", reader_calibration=file) == 0
         assert reader.keys == ["Bearer a-key"] * (2 if calibrated else 1)

@@ -58,14 +58,14 @@ class Double:
         self._server.server_close()
 
 
-def _code_of(label: str, codes: list[str], question: str) -> str:
-    """The code of a label, or of "none of these", in a question that begins with its axis."""
-    named = (code for name in (f"{label}:", "none of these") for code in codes if f"\n{code} = {name}" in question)
-    return next(named)
+def _code_of(labels: tuple[str, ...], codes: list[str], question: str) -> str:
+    """The code of one of the labels, or of "none of these", in a question that begins with its axis."""
+    names = (*(f"{label}:" for label in labels), "none of these")
+    return next(code for name in names for code in codes if f"\n{code} = {name}" in question)
 
 
-def saying(label: str) -> Callable[[dict[str, Any]], tuple[int, bytes]]:
-    """Answers each axis with the code of a label, or with "none of these" where the axis lacks the label."""
+def saying(*labels: str) -> Callable[[dict[str, Any]], tuple[int, bytes]]:
+    """Answers each axis with the code of one of the labels, or with "none of these" where the axis lacks them."""
 
     def answer(body: dict[str, Any]) -> tuple[int, bytes]:
         question = body["messages"][1]["content"]
@@ -73,7 +73,7 @@ def saying(label: str) -> Callable[[dict[str, Any]], tuple[int, bytes]]:
         codes = {}
         for axis, schema in axes.items():
             part = question[question.index(f"{axis}: ") :].partition("\n\n")[0]
-            codes[axis] = _code_of(label, schema["enum"], part)
+            codes[axis] = _code_of(labels, schema["enum"], part)
         message = {"choices": [{"message": {"content": json.dumps(codes)}}], "usage": {"total_tokens": 100}}
         return 200, json.dumps(message).encode()
 
@@ -103,7 +103,7 @@ def answer(line: str, label: str) -> str:
     codes = {}
     for axis, options in schema["properties"].items():
         part = question[question.index(f"{axis}: ") :].partition("\n\n")[0]
-        codes[axis] = _code_of(label, options["enum"], part)
+        codes[axis] = _code_of((label,), options["enum"], part)
     body = {"choices": [{"message": {"content": json.dumps(codes)}}]}
     return json.dumps(
         {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}

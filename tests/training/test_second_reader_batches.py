@@ -110,6 +110,19 @@ def test_a_calibration_lets_labels_be_given(command: Command, keyword_bundle: Pa
     assert {(axis["outcome"], axis["label"]) for axis in said} == {("apply", "leak")}
 
 
+def test_none_of_these_is_no_answer_to_calibrate_by(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    file = reports(tmp_path, 60, lambda _: {"symptom": "leak"})
+    exported = command("second-reader", "export", file, *options(keyword_bundle))
+    answers = answered(tmp_path, exported.out, lambda _: "")
+    calibrate = ("second-reader", "calibrate", file, answers, "--output", tmp_path / "x", *options(keyword_bundle))
+    assert_one_line(command(*calibrate), "too few annotated reports", "symptom 0")
+    imported = command("second-reader", "import", file, answers, *options(keyword_bundle))
+    first = command("classify", file, "--model", keyword_bundle)
+    assert imported.err == "60 reports in doubt, 60 of them answered by m\n"
+    both, alone = ([json.loads(line) for line in one.out.splitlines()] for one in (imported, first))
+    assert [one["axes"] for one in both] == [one["axes"] for one in alone]
+
+
 def test_null_is_no_label(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
     """As a table has it: a struct has a field for every axis."""
     file = reports(tmp_path, 1, lambda _: {"symptom": "leak", "cause": None})

@@ -85,13 +85,20 @@ def load_calibration(file: Path, reader: str, model: str) -> ReaderCalibration:
     return calibration
 
 
+def says_none(shares: Shares) -> bool:
+    """Whether an answer rejects all that was offered; the first reader's verdict stands then."""
+    return shares.get(None, 0.0) >= 0.5
+
+
 def reader_scores(first: Mapping[str, float], shares: Shares) -> NDArray[np.float64]:
     """The second reader's probability of each label of `first`, in its order, [labels].
 
-    "None of these" and slips leave the question to the first reader.
+    Slips leave the question to the first reader. "None of these" is spread evenly, which leaves it there, too: spread
+    as the first reader's probabilities are, it would be a second vote for its favourite.
     """
-    open_share = LAPSE + (1 - LAPSE) * shares.get(None, 0.0)
-    return np.array([(1 - LAPSE) * shares.get(label, 0.0) + open_share * p for label, p in first.items()])
+    none = shares.get(None, 0.0)
+    slip, even = LAPSE * (1 - none), none / len(first)
+    return np.array([(1 - LAPSE) * shares.get(label, 0.0) + slip * p + even for label, p in first.items()])
 
 
 def fuse(first: Mapping[str, float], shares: Shares, fusion: AxisFusion) -> dict[str, float]:

@@ -32,7 +32,7 @@ from distriage.base.types import AxisScores, Mode, Outcome, Prediction, Silence
 from distriage.facts.situation import ORDINARY, Situation
 from distriage.model.taxonomy import CAUSE, Axis, Taxonomy
 from distriage.second_reader.answer import Shares
-from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
+from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse, says_none
 
 Required = Callable[[str, str], Mode | float]  # axis and its likeliest label -> how sure: a mode, or a probability
 
@@ -69,7 +69,8 @@ def complete(
         if silence is not None and said.outcome is Outcome.NOT_APPLICABLE:  # the second reader may see another kind
             said = _silent(said, silence)
         # Only a calibrated reader can overrule a label that the first reader gives.
-        if given is not None and said.silence is None and (said.outcome is not Outcome.APPLY or measured):
+        may_change = said.silence is None and (said.outcome is not Outcome.APPLY or measured)
+        if given is not None and not says_none(given) and may_change:
             joined = fuse(prediction.scores[axis].probabilities, given, fusion or AxisFusion())
             label = max(joined, key=joined.__getitem__)
             outcome, reason = _outcome(joined[label], fusion, wanted(axis, label))
@@ -135,7 +136,7 @@ def keep_first(verdict: Verdict, reader: str, why: str) -> Verdict:
 def may_be_given(prediction: Prediction, axis: str, shares: Shares, calibration: ReaderCalibration | None) -> bool:
     """Whether an answer is sure enough for a label in any mode."""
     fusion = calibration.axes.get(axis) if calibration is not None else None
-    if fusion is None or not fusion.thresholds:
+    if fusion is None or not fusion.thresholds or says_none(shares):
         return False
     least = max(min(fusion.thresholds.values()), min(FLOOR.values()))
     return max(fuse(prediction.scores[axis].probabilities, shares, fusion).values()) >= least

@@ -15,13 +15,13 @@ from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.model.taxonomy import Taxonomy
 from distriage.reports.records import BadRecord
 from distriage.second_reader.bulk import Asked, Asking, ask, read_reports
-from distriage.second_reader.calibration import ReaderCalibration
+from distriage.second_reader.calibration import ReaderCalibration, says_none
 from distriage_training.second_reader.comparison import Compared
 from distriage_training.second_reader.fitting import Example
 
 
 def examples(path: str, answers: Mapping[str, Any], asking: Asking, by: str = "") -> dict[str, list[Example]]:
-    """Axis -> both readers' answers on annotated reports.
+    """Axis -> both readers' answers on annotated reports, without "none of these".
 
     Args:
         path: A batch whose records have `labels` beside title and body: an object, axis -> label; null for none.
@@ -34,7 +34,7 @@ def examples(path: str, answers: Mapping[str, Any], asking: Asking, by: str = ""
     for report, labels, group in _annotated(path, asking.classifier.bundle.taxonomy, by):
         item = ask(report, asking)
         for axis, shares in item.shares(answers, asking.reader).items():
-            if axis in labels:
+            if axis in labels and not says_none(shares):  # such an answer changes no verdict
                 first = item.findings.prediction.scores[axis].probabilities
                 found[axis].append(Example(first, shares, labels[axis], group))
     return dict(found)
