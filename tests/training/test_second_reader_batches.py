@@ -237,6 +237,13 @@ def test_what_is_promised_is_measured_on_reports_that_the_exponents_were_not_fit
     assert fitted is not None and fitted.both_right == 0.0 and not fitted.fusion.thresholds
 
 
+def test_a_label_below_the_floor_of_its_mode_does_not_count_as_given() -> None:
+    first = {"a": 0.45, "b": 0.3, "c": 0.25}
+    fitted = fit_axis([Example(first, {None: 0.4, "a": 0.3, "b": 0.3}, "a") for _ in range(60)])
+    assert fitted is not None and fitted.fusion.thresholds["0.90"] < 0.7
+    assert fitted.given["0.90"] == 0.0
+
+
 def test_a_promise_is_kept_in_each_group_or_not_made() -> None:
     def read(probability: float, right: int, of: int, group: str) -> list[Example]:
         first = {"a": probability, "b": 1 - probability}

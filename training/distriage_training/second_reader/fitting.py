@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.answer.policy import PRECISION
+from distriage.answer.policy import FLOOR, PRECISION
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.calibration import AxisFusion, fuse, reader_scores
 
@@ -48,7 +48,7 @@ class Fitted:
 
     Attributes:
         first_right, both_right: Share of the reports whose likeliest label is the annotated one.
-        given: Wanted precision -> share of the reports that get a label at its threshold; absent without a threshold.
+        given: Wanted precision -> share of the reports that get a label in that mode; absent without a threshold.
     """
 
     fusion: AxisFusion
@@ -84,8 +84,9 @@ def fit_axis(examples: Sequence[Example]) -> Fitted | None:
         sum(alone) / len(examples),
         sum(answer.right for answer in joined) / len(examples),
         {
-            target: sum(answer.probability >= least for answer in joined) / len(examples)
-            for target, least in thresholds.items()
+            target: sum(answer.probability >= max(thresholds[target], FLOOR[mode]) for answer in joined) / len(examples)
+            for mode, target in PRECISION.items()
+            if target in thresholds
         },
     )
 
