@@ -52,6 +52,9 @@ def test_an_answer_is_the_label_whose_code_came_back(double: Double) -> None:
     [
         ((429, b"slow down"), "refused (HTTP 429)"),
         ((500, b"<html>zebra</html>"), "refused (HTTP 500)"),
+        ((401, b"zebra"), "refused (HTTP 401: is the key right?)"),
+        ((404, b"zebra"), "refused (HTTP 404: are base URL and model right?)"),
+        ((200, b'{"error": {"message": "zebra"}}'), "answered with an error"),
         ((302, b""), "refused (HTTP 302)"),
         ((200, b'{"choices": [{"mess'), "is no JSON"),
         ((200, b"[" * 100_000), "is no JSON"),
@@ -118,12 +121,19 @@ def test_an_endpoint_that_is_not_there_is_no_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "field"),
-    [(status, field) for status in (400, 422) for field in ("response_format", "logprobs", "temperature")],
+    ("status", "field", "words"),
+    [
+        *((status, field, field) for status in (400, 422) for field in ("response_format", "logprobs", "temperature")),
+        (400, "logprobs", "Logprobs is not enabled for models/m"),
+        (403, "logprobs", "You are not allowed to request logprobs from this model"),
+        (400, "response_format", "This model does not support response format `json_schema`"),
+        (400, "response_format", "Failed to initialize samplers: failed to parse grammar"),
+        (404, "response_format", "No endpoints found that can handle response_format"),
+    ],
 )
-def test_an_endpoint_that_refuses_a_field_is_asked_without(double: Double, status: int, field: str) -> None:
+def test_an_endpoint_that_refuses_a_field_is_asked_without(double: Double, status: int, field: str, words: str) -> None:
     body = {**REQUEST.body, "logprobs": True, "top_logprobs": 20, "temperature": 0}
-    refusal = (status, f'{{"error": "unknown field {field}"}}'.encode())
+    refusal = (status, json.dumps({"error": words}).encode())
     double.answer = lambda body: refusal if field in body else (200, GOOD)
     with Endpoint(EndpointSettings(double.url, "m")) as opened:
         answers = [opened.ask(ReaderRequest(REQUEST.codes, body)) for _ in range(2)]
@@ -149,6 +159,8 @@ def test_an_endpoint_that_wants_the_limit_under_its_other_name_gets_it_so(double
     [
         ({"finish_reason": "length", "message": {"content": None}}, "'s answer was cut off after 9 tokens"),
         ({"message": {"content": '<think>zebra</think>\n{"cause": "A"}'}}, " thinks before it answers"),
+        ({"message": {"content": None, "reasoning_content": "zebra"}}, " thinks before it answers"),
+        ({"message": {"content": None, "refusal": "zebra"}}, " declined to answer"),
         ({"finish_reason": "stop", "message": {"content": None}}, " gave none of the offered answers"),
         (["zebra"], " gave none of the offered answers"),
     ],
@@ -159,7 +171,7 @@ def test_a_model_that_thinks_is_told_from_one_that_answers_something_else(
     double.answer = lambda _: (200, json.dumps({"choices": [choice]}).encode())
     with Endpoint(EndpointSettings(double.url, "m")) as opened:
         said = opened.ask(REQUEST)
-    hint = "" if "none of" in why else "; switch the model's thinking off"
+    hint = "; switch the model's thinking off" if "cut off" in why or "thinks" in why else ""
     assert said == Unanswered(f"the second reader{why}{hint}", "nonsense")
 
 
@@ -243,6 +255,11 @@ def test_an_address_that_cannot_be_asked_is_refused_without_its_password(url: st
     with pytest.raises(ConfigError, match="expected an address such as") as error:
         EndpointSettings(url, "m")
     assert "zebra" not in str(error.value)
+
+
+def test_an_address_of_the_call_itself_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"expected the base URL, without /chat/completions"):
+        EndpointSettings("http://h/v1/chat/completions/", "m")
 
 
 def test_a_name_that_no_json_holds_is_refused() -> None:

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 Shares = Mapping[str | None, float]  # label -> share, sum 1; None is "none of these"
@@ -36,6 +37,29 @@ def read_answer(completion: object, codes: Mapping[str, Mapping[str, str | None]
     chosen = _chosen(content, codes)
     tokens = _tokens(choice)
     return {axis: _shares(axis, code, codes[axis], content, tokens) for axis, code in chosen.items()}
+
+
+def why_none(completion: object, limit: int) -> str:
+    """Why an answer lacks an offered code, in our words; a reasoning model is the commonest reason.
+
+    Args:
+        limit: Of the answer, in tokens.
+    """
+    choice: Mapping[str, Any] = {}
+    with suppress(KeyError, IndexError, TypeError):
+        choice = completion["choices"][0]  # type: ignore[index]
+    message = choice.get("message") if isinstance(choice, dict) else None
+    said = message if isinstance(message, dict) else {}
+    if isinstance(completion, dict) and completion.get("error"):
+        return "the second reader answered with an error"
+    if message is not None and choice.get("finish_reason") == "length":
+        return f"the second reader's answer was cut off after {limit} tokens; switch the model's thinking off"
+    if said.get("refusal"):
+        return "the second reader declined to answer"
+    content = said.get("content")
+    if content.lstrip().startswith("<think>") if isinstance(content, str) else said.get("reasoning_content"):
+        return "the second reader thinks before it answers; switch the model's thinking off"
+    return "the second reader gave none of the offered answers"
 
 
 def _chosen(content: object, codes: Mapping[str, Mapping[str, str | None]]) -> dict[str, str]:

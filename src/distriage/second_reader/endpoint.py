@@ -19,19 +19,21 @@ import httpx
 
 from distriage.base.errors import ConfigError
 from distriage.github.http_client import open_client
-from distriage.second_reader.answer import Shares, read_answer
+from distriage.second_reader.answer import Shares, read_answer, why_none
 from distriage.second_reader.deadline import Deadline
 from distriage.second_reader.request import ReaderRequest
 
+PATH = "/chat/completions"
 MAX_RESPONSE_BYTES = 1 << 20
 CHARS_PER_TOKEN = 4  # a rough count, for the budget before the endpoint has said its own
-# Word in a refusal -> the fields concerned; reasoning models want another limit, and no temperature.
-DISPENSABLE = {
-    "response_format": ("response_format",),
-    "logprobs": ("logprobs", "top_logprobs"),
+# Field -> what a refusal of it says, letters alone: servers word it in many ways.
+REFUSALS = {
+    "response_format": ("responseformat", "jsonschema", "grammar"),
+    "logprobs": ("logprobs",),
     "temperature": ("temperature",),
-    (OTHER_LIMIT := "max_completion_tokens"): ("max_tokens",),
+    "max_tokens": ("maxcompletiontokens",),
 }
+HINTS = {401: ": is the key right?", 403: ": may the key ask this model?", 404: ": are base URL and model right?"}
 Failure = Literal["budget", "time-out", "unreachable", "refused", "nonsense"]
 
 
@@ -54,6 +56,8 @@ class EndpointSettings:
         if not _is_address(self.url):
             shown = re.sub(r"//[^/]*@", "//***@", self.url)  # it may hold a password
             raise ConfigError(f"second reader {shown!r}: expected an address such as http://127.0.0.1:8000/v1")
+        if self.url.rstrip("/").endswith(PATH):
+            raise ConfigError(f"second reader {self.url!r}: expected the base URL, without {PATH}")
         check_reader_name(self.model)
         if not (self.key.isascii() and self.key.isprintable()):  # no HTTP header can hold it; the key is not shown
             raise ConfigError("second reader: its key holds other characters; expected one line of ASCII")
@@ -160,12 +164,7 @@ class Endpoint:
 
     def _ask(self, request: ReaderRequest) -> dict[str, Shares] | Unanswered:
         limit = int(request.body["max_tokens"])
-        body = {**request.body, "model": self.settings.model}
-        if OTHER_LIMIT in self._refused:
-            body[OTHER_LIMIT] = limit
-        for name in self._refused:
-            for field_name in DISPENSABLE[name]:
-                body.pop(field_name, None)
+        body = request.body_for(self.settings.model, self._refused)
         estimate = len(json.dumps(body["messages"])) // CHARS_PER_TOKEN + limit
         if self._budget is not None and not self._budget.take(estimate):
             return Unanswered("the second reader's budget for today is used up", "budget")
@@ -178,12 +177,12 @@ class Endpoint:
             return Unanswered(f"the second reader cannot be reached ({type(error).__name__})", "unreachable")
         if status != 200:
             self._settle(-estimate)
-        refused = {name for name, (sent, *_) in DISPENSABLE.items() if sent in body and name.encode() in content}
-        if status in {400, 422} and refused:
+        refused = _refused(content) & body.keys() if status in {400, 403, 404, 422, 501} else None
+        if refused:
             self._refused |= refused
             return self._ask(request)
         if status != 200:
-            return Unanswered(f"the second reader refused (HTTP {status})", "refused")
+            return Unanswered(f"the second reader refused (HTTP {status}{HINTS.get(status, '')})", "refused")
         if len(content) > MAX_RESPONSE_BYTES:
             return Unanswered("the second reader's answer is too long", "nonsense")
         try:
@@ -195,7 +194,7 @@ class Endpoint:
             self._settle(used - estimate)
         shares = read_answer(completion, request.codes)
         if not shares:
-            return Unanswered(f"the second reader{_why_none(completion, limit)}", "nonsense")
+            return Unanswered(why_none(completion, limit), "nonsense")
         return shares
 
     def _settle(self, tokens: int) -> None:
@@ -203,7 +202,7 @@ class Endpoint:
             self._budget.settle(tokens)
 
     def _post(self, body: Mapping[str, Any]) -> tuple[int, bytes]:
-        url, content = f"{self.settings.url.rstrip('/')}/chat/completions", bytearray()
+        url, content = self.settings.url.rstrip("/") + PATH, bytearray()
         with (
             Deadline(self.settings.timeout_s) as deadline,
             self._client.stream("POST", url, json=body, extensions={"trace": deadline.trace}) as response,
@@ -215,17 +214,10 @@ class Endpoint:
             return response.status_code, bytes(content)
 
 
-def _why_none(completion: object, limit: int) -> str:
-    """Why an answer lacks an offered code; a reasoning model is the commonest reason."""
-    try:
-        choice = completion["choices"][0]  # type: ignore[index]
-        if choice.get("finish_reason") == "length":
-            return f"'s answer was cut off after {limit} tokens; switch the model's thinking off"
-        if choice["message"]["content"].lstrip().startswith("<think>"):
-            return " thinks before it answers; switch the model's thinking off"
-    except (KeyError, IndexError, TypeError, AttributeError):
-        pass
-    return " gave none of the offered answers"
+def _refused(content: bytes) -> set[str]:
+    """The fields that a refusal names."""
+    letters = re.sub(rb"[^a-z]+", b"", content.lower())
+    return {name for name, words in REFUSALS.items() if any(word.encode() in letters for word in words)}
 
 
 def _tokens_used(completion: object) -> int | None:
