@@ -44,7 +44,10 @@ def test_an_export_answered_elsewhere_becomes_verdicts(command: Command, keyword
     answers = answered(tmp_path, two, lambda _: "leak")
     imported = command("second-reader", "import", file, answers, *options(keyword_bundle))
     verdicts = [json.loads(line) for line in imported.out.splitlines()]
-    assert imported.err == "4 reports in doubt, 3 of them answered by m\n"
+    assert imported.err == (
+        "4 reports in doubt, 3 of them answered by m; 1: the file of answers holds none to this question; "
+        "1 record cannot be read\n"
+    )
     assert [verdict["id"] for verdict in verdicts[:4]] == ["r0", "r1", "r2", "r0"] and "error" in verdicts[4]
     for verdict in (verdicts[0], verdicts[1], verdicts[3]):
         said = verdict["axes"]["symptom"]
@@ -67,6 +70,43 @@ def test_the_answers_of_one_reader_are_not_taken_for_those_of_another(
     assert {json.loads(line)["axes"]["symptom"]["read_by"] for line in imported.out.splitlines()} == {"model"}
     calibrated = command("second-reader", "calibrate", file, answers, "--output", tmp_path / "x", *other)
     assert_one_line(calibrated, "symptom 0, ", "the --reader-model, --mode, --model, --axes and --times of the export")
+
+
+THOUGHTS = {"choices": [{"message": {"content": "<think>zebra"}, "finish_reason": "length"}]}
+
+
+@pytest.mark.parametrize(
+    ("response", "why"),
+    [
+        (None, "the batch service did not answer this question"),
+        ({"status_code": 400, "body": {"error": "zebra"}}, "the second reader refused (HTTP 400)"),
+        ({"status_code": 200, "body": None}, "the batch service did not answer this question"),
+        ({"status_code": 200, "body": {"error": "zebra"}}, "the second reader answered with an error"),
+        ({"status_code": 200, "body": THOUGHTS}, "answer was cut off after 60 tokens; switch the model's thinking off"),
+    ],
+)
+def test_an_answer_that_failed_is_told_from_none(
+    command: Command, keyword_bundle: Path, tmp_path: Path, response: object, why: str
+) -> None:
+    file, answers = reports(tmp_path, 2), tmp_path / "answers.jsonl"
+    lines = command("second-reader", "export", file, *options(keyword_bundle)).out.splitlines()
+    failed = [json.dumps({"custom_id": json.loads(line)["custom_id"], "response": response}) for line in lines]
+    answers.write_text("\n".join(failed), encoding="utf-8")
+    imported = command("second-reader", "import", file, answers, *options(keyword_bundle))
+    assert imported.err.startswith("2 reports in doubt, 0 of them answered by m; 2: ") and "zebra" not in imported.err
+    notes = {json.loads(line)["second_reading"]["note"] for line in imported.out.splitlines()}
+    assert len(notes) == 1 and why in imported.err and why in notes.pop()
+
+
+def test_an_answer_stays_although_the_request_failed_at_another_time(
+    command: Command, keyword_bundle: Path, tmp_path: Path
+) -> None:
+    file, answers = reports(tmp_path, 1), tmp_path / "answers.jsonl"
+    (line,) = command("second-reader", "export", file, *options(keyword_bundle)).out.splitlines()
+    failed = json.dumps({"custom_id": json.loads(line)["custom_id"], "response": {"status_code": 500}})
+    answers.write_text("\n".join([failed, answer(line, "leak"), failed]), encoding="utf-8")
+    imported = command("second-reader", "import", file, answers, *options(keyword_bundle))
+    assert imported.err == "1 report in doubt, 1 of them answered by m\n"
 
 
 def test_an_answer_that_decides_nothing_is_an_answer(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
@@ -149,7 +189,8 @@ def test_two_answers_that_differ_count_half_each(command: Command, keyword_bundl
     said = json.loads(command("second-reader", "import", file, answers, *calibrated).out.splitlines()[0])
     alone = answered(tmp_path, "\n".join(first), lambda _: "leak")  # one answer of two
     kept = json.loads(command("second-reader", "import", file, alone, *calibrated).out.splitlines()[0])
-    assert kept["axes"]["symptom"]["read_by"] == "model" and kept["second_reading"]["note"]
+    assert kept["axes"]["symptom"]["read_by"] == "model"
+    assert kept["second_reading"]["note"] == "the file of answers holds one of two to this question"
     once = calibration_file(tmp_path)  # symptoms of single answers
     refused = command("second-reader", "import", file, answers, "--reader-calibration", once, *twice)
     assert_one_line(refused, "calibration.json: made for --times 1, not for 2")

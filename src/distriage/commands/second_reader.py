@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,9 +72,7 @@ def export_(
         else:
             sys.stdout.write(line + "\n")
             asked += 1
-    sys.stderr.write(
-        counted(asked, "request") + (f"; {counted(left_out, 'record')} cannot be read" if left_out else "") + "\n"
-    )
+    sys.stderr.write(counted(asked, "request") + _unreadable(left_out) + "\n")
 
 
 @second_reader_app.command("import")
@@ -89,18 +88,29 @@ def import_(
 ) -> None:
     """Write the verdicts out of both readers, one a line, to standard output."""
     from distriage.answer.verdict import Verdict
-    from distriage.second_reader.bulk import read_answers, verdicts
+    from distriage.second_reader.bulk import NOT_THERE, read_answers, verdicts
 
     asking = asking_of(reader_model, mode, model, axes, times)
     calibration = calibration_of(reader_calibration, asking) if reader_calibration is not None else None
-    asked = answered = 0
+    notes: Counter[str | None] = Counter()
+    left_out = 0
     for verdict in verdicts(reports, read_answers(answers), asking, calibration):
         sys.stdout.write(verdict.model_dump_json() + "\n")
-        reading = verdict.second_reading if isinstance(verdict, Verdict) else None
-        asked += reading is not None
-        answered += reading is not None and reading.note is None
-    hint = f"; expected answers to {SAME}" if asked and not answered else ""
-    sys.stderr.write(f"{counted(asked, 'report')} in doubt, {answered:,} of them answered by {reader_model}{hint}\n")
+        if not isinstance(verdict, Verdict):
+            left_out += 1
+        elif verdict.second_reading is not None:
+            notes[verdict.second_reading.note] += 1
+    asked = notes.total()
+    said = [f"{counted(asked, 'report')} in doubt, {notes.pop(None, 0):,} of them answered by {reader_model}"]
+    if asked and notes[NOT_THERE] == asked:
+        said.append(f"expected answers to {SAME}")
+    else:
+        said += [f"{count:,}: {note}" for note, count in sorted(notes.items())]
+    sys.stderr.write("; ".join(said) + _unreadable(left_out) + "\n")
+
+
+def _unreadable(records: int) -> str:
+    return f"; {counted(records, 'record')} cannot be read" if records else ""
 
 
 def calibration_of(file: Path, asking: Asking) -> ReaderCalibration:

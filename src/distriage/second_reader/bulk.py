@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,21 @@ from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
 from distriage.reports.formats import is_batch
 from distriage.reports.records import BadRecord, RawRecord, parse_record, read_records
-from distriage.second_reader.answer import Shares, mean_shares, read_answer
+from distriage.second_reader.answer import Shares, mean_shares, read_answer, why_none
 from distriage.second_reader.calibration import ReaderCalibration
 from distriage.second_reader.completion import complete, keep_first
 from distriage.second_reader.reader import examine, question
 from distriage.second_reader.request import ReaderRequest
 
 NOT_THERE = "the file of answers holds none to this question"
+SILENT = "the batch service did not answer this question"
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """In place of the completion of a request that failed: why, in our own words."""
+
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class Asked:
 
     def both(
         self,
-        shares: Mapping[str, Shares],
+        answers: Mapping[str, Any],
         asking: Asking,
         calibration: ReaderCalibration | None,
         mode: Mode | None = None,
@@ -74,8 +82,9 @@ class Asked:
         verdict = self.verdict if mode is None else self.findings.verdict(mode)
         if not self.requests:
             return verdict
+        shares = self.shares(answers, asking.reader)
         if not shares:
-            return keep_first(verdict, asking.reader, NOT_THERE)
+            return keep_first(verdict, asking.reader, self._why_none(answers, asking.reader))
         taxonomy = asking.classifier.bundle.taxonomy
         return complete(
             verdict,
@@ -86,6 +95,17 @@ class Asked:
             calibration,
             situation=self.findings.situation,
         )
+
+    def _why_none(self, answers: Mapping[str, Any], reader: str) -> str:
+        there = [(request, answers[key]) for request in self.requests if (key := custom_id(request, reader)) in answers]
+        for request, completion in there:
+            if isinstance(completion, Failed):
+                return completion.why
+            if not read_answer(completion, request.codes):
+                return why_none(completion, request.body["max_tokens"])
+        if len(there) == len(self.requests):
+            return "no axis is in both answers of the second reader"
+        return "the file of answers holds one of two to this question" if there else NOT_THERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +151,7 @@ def verdicts(
         if isinstance(item, BadRecord):
             yield FailedRecord(id=item.id, error=item.error)
             continue
-        yield item.both(item.shares(answers, asking.reader), asking, calibration).model_copy(update={"similar": None})
+        yield item.both(answers, asking, calibration).model_copy(update={"similar": None})
 
 
 def accepted(
@@ -140,14 +160,13 @@ def accepted(
     """The second reader's labels for each report, in order."""
     for report in reports:
         item = ask(report, asking)
-        shares = item.shares(answers, asking.reader)
-        verdict = item.both(shares, asking, calibration)
+        verdict = item.both(answers, asking, calibration)
         given = {
             axis: said.label
             for axis, said in verdict.axes.items()
             if said.read_by == "second-reader" and said.outcome is Outcome.APPLY
         }
-        yield Accepted(report, bool(shares), given)
+        yield Accepted(report, bool(item.shares(answers, asking.reader)), given)
 
 
 def read_answers(path: Path) -> dict[str, Any]:
@@ -202,19 +221,19 @@ def custom_id(request: ReaderRequest, reader: str) -> str:
     return hashlib.sha256(asked.encode()).hexdigest()[:32]
 
 
-def batch_line(request: ReaderRequest, reader: str) -> str:
-    """One line of a batch file, without the line feed."""
+def batch_line(request: ReaderRequest, reader: str, without: Collection[str] = ()) -> str:
+    """One line of a batch file, without the line feed; see `ReaderRequest.body_for`."""
     line = {
         "custom_id": custom_id(request, reader),
         "method": "POST",
         "url": "/v1/chat/completions",
-        "body": {**request.body, "model": reader},
+        "body": request.body_for(reader, without),
     }
     return json.dumps(line, ensure_ascii=False)
 
 
 def read_batch(lines: Iterable[str], place: str) -> dict[str, Any]:
-    """Completions by `custom_id`; failed requests are absent.
+    """Completions by `custom_id`; `Failed` for failed requests.
 
     Raises:
         InputError: a line is not an answer of a batch.
@@ -230,8 +249,17 @@ def read_batch(lines: Iterable[str], place: str) -> dict[str, Any]:
             raise InputError(
                 f"{place}:{number}: expected an answer of a batch: an object with `custom_id` and `response`"
             ) from None
-        if isinstance(identifier, str) and isinstance(response, dict) and response.get("status_code") == 200:
-            completions[identifier] = response.get("body")
+        if not isinstance(identifier, str):
+            continue
+        said = response if isinstance(response, dict) else {}
+        status, body = said.get("status_code"), said.get("body")
+        if status == 200 and body is not None:
+            completions[identifier] = body
+        else:  # it may have been asked again
+            refused = isinstance(status, int) and status != 200
+            completions.setdefault(
+                identifier, Failed(f"the second reader refused (HTTP {status})" if refused else SILENT)
+            )
     return completions
 
 

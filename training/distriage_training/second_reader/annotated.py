@@ -71,7 +71,7 @@ def compared_axes(
     """
     shares = item.shares(answers, asking.reader)
     verdict = item.verdict if mode is None else item.findings.verdict(mode)
-    both = item.both(shares, asking, calibration, mode)
+    both = item.both(answers, asking, calibration, mode)
     for axis in asking.axes:
         if axis not in labels:
             continue
