@@ -109,6 +109,18 @@ def test_an_answer_stays_although_the_request_failed_at_another_time(
     assert imported.err == "1 report in doubt, 1 of them answered by m\n"
 
 
+def test_fields_that_the_model_refuses_are_left_out_of_the_same_questions(
+    command: Command, keyword_bundle: Path, tmp_path: Path
+) -> None:
+    file = reports(tmp_path, 1)
+    export = ("second-reader", "export", file, *options(keyword_bundle))
+    whole, less = (json.loads(command(*export, *more).out) for more in ((), ("--without", "logprobs,max_tokens")))
+    assert whole["custom_id"] == less["custom_id"]
+    assert whole["body"].keys() - less["body"].keys() == {"logprobs", "top_logprobs", "max_tokens"}
+    assert less["body"]["max_completion_tokens"] == whole["body"]["max_tokens"]
+    assert_one_line(command(*export, "--without", "messages"), "--without messages: expected some of response_format")
+
+
 def test_an_answer_that_decides_nothing_is_an_answer(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
     """The reader was right about what the model gives anyway."""
     file = reports(tmp_path, 3)

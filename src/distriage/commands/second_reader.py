@@ -59,13 +59,24 @@ def export_(
     model: ModelOption = None,
     axes: Axes = ALL_AXES,
     times: Times = 1,
+    without: Annotated[
+        str,
+        typer.Option(
+            metavar="FIELDS",
+            help="Fields that the model refuses: of response_format, logprobs, temperature and max_tokens.",
+        ),
+    ] = "",
 ) -> None:
     """Write one request for each doubtful report, in the OpenAI batch format, to standard output."""
     from distriage.reports.records import BadRecord
     from distriage.second_reader.bulk import requests
+    from distriage.second_reader.request import DISPENSABLE
 
+    fields = without.replace(",", " ").split()
+    if wrong := [field for field in fields if field not in DISPENSABLE]:
+        raise ConfigError(f"--without {wrong[0]}: expected some of {', '.join(DISPENSABLE)}")
     asked = left_out = 0
-    for line in requests(reports, asking_of(reader_model, mode, model, axes, times)):
+    for line in requests(reports, asking_of(reader_model, mode, model, axes, times), fields):
         if isinstance(line, BadRecord):
             sys.stderr.write(f"{line.error}\n")
             left_out += 1

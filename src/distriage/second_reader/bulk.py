@@ -122,8 +122,11 @@ class Accepted:
     labels: Mapping[str, str]
 
 
-def requests(path: str, asking: Asking) -> Iterator[str | BadRecord]:
+def requests(path: str, asking: Asking, without: Collection[str] = ()) -> Iterator[str | BadRecord]:
     """The lines of a batch file for the reports in doubt, each question once, and the records that cannot be read.
+
+    Args:
+        without: Fields that the model refuses; see `ReaderRequest.body_for`.
 
     Raises:
         InputError: the file cannot be read.
@@ -136,7 +139,7 @@ def requests(path: str, asking: Asking) -> Iterator[str | BadRecord]:
         for request in item.requests:
             if (identifier := custom_id(request, asking.reader)) not in seen:
                 seen.add(identifier)  # a batch service refuses a `custom_id` that comes twice
-                yield batch_line(request, asking.reader)
+                yield batch_line(request, asking.reader, without)
 
 
 def verdicts(
