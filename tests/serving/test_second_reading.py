@@ -127,6 +127,25 @@ def test_an_answer_is_kept_and_joined_anew(opened: Open, double: Double) -> None
     assert len(double.bodies) > asked
 
 
+def test_an_answer_counts_for_the_calibration_and_the_axes_that_it_was_asked_for(
+    opened: Open, double: Double, tmp_path: Path
+) -> None:
+    """With a calibration one answer would count as the mean of two."""
+    double.answer = lambda body: saying(("leak", "oom")[len(double.bodies) % 2])(body)
+    bot = opened(second_reader_calibration=None)
+    bot.issue("opened")
+    assert len(double.bodies) == 1 and said(bot)["axes"]["symptom"]["outcome"] == "suggest"
+    for more in ({}, {"second_reader_axes": "symptom"}, {"second_reader_axes": "symptom,kind"}):
+        asked = len(double.bodies)
+        bot.worker._judge = opened(second_reader_calibration=calibration_file(tmp_path, 0.6), **more).worker._judge
+        bot.issue("reopened")
+        assert len(double.bodies) > asked
+        assert said(bot)["axes"]["symptom"]["outcome"] != "apply"
+        asked = len(double.bodies)
+        bot.issue("reopened")
+        assert len(double.bodies) == asked
+
+
 def test_the_second_reader_may_replace_the_label_of_a_rewritten_report(opened: Open, double: Double) -> None:
     bot = opened()
     bot.issue("opened")

@@ -100,7 +100,7 @@ class TwoReaders:
         kept = ReaderAnswer(
             digest=report_digest(report.title, report.body),
             model=self.bundle.manifest.name,
-            reader=self._reader.name,
+            reader=self._reader.manner,
             shares={axis: list(shares.items()) for axis, shares in given.items()},
             note=note,
             made_at=self._store.clock(),
@@ -110,7 +110,7 @@ class TwoReaders:
 
     def _kept(self, report: IssueReport) -> ReaderAnswer | None:
         digest = report_digest(report.title, report.body)
-        kept = self._store.get_reader_answer(digest, self.bundle.manifest.name, self._reader.name)
+        kept = self._store.get_reader_answer(digest, self.bundle.manifest.name, self._reader.manner)
         if kept is not None and kept.note is not None and kept.made_at < self._store.clock() - FAILURE_COUNTS_S:
             return None
         return kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -44,6 +45,16 @@ class SecondReader:
         self._calibration = calibration
         self.axes = axes
         self.name = endpoint.settings.model
+
+    @property
+    def manner(self) -> str:
+        """Its name and how it asks: its kept answers are of use to a reader of the same manner alone.
+
+        What a calibration may give is asked twice, and axes that were not asked about have no answer.
+        """
+        how = [self._calibration.model_dump_json()] if self._calibration is not None else []
+        how += self.axes if set(self.axes) != set(AXES) else []
+        return f"{self.name} {hashlib.sha256(json.dumps(how).encode()).hexdigest()[:12]}" if how else self.name
 
     def classify(
         self, classifier: Classifier, report: IssueReport, *, mode: Mode, explain: bool = False, similar: bool = False

@@ -16,6 +16,7 @@ class ReaderAnswer(Base):
 
     Attributes:
         model: The first reader, whose scores the question was based on.
+        reader: The second one, and how it was asked; see `SecondReader.manner`.
         shares: A JSON object: axis -> list of [label or None, share]; empty without an answer.
         note: Why an answer is missing.
     """
