@@ -22,6 +22,7 @@ from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.judging.two_readers import AWAITED, StoreBudget, TwoReaders, open_reader
 from distriage_serving.settings import Settings, load_settings
 from distriage_serving.store import Job, Store
+from distriage_serving.store.work.reader import DAY_S
 
 from support.app_key import APP_ID, app_key
 from support.bot import ISSUE, LEAK, OOM, Bot, Make, github, make
@@ -54,8 +55,11 @@ def opened(
     github.files["owner/repo/.github/distriage.yml"] = CONFIG
     double.answer = saying("oom")
 
-    def opened(**settings: Any) -> Bot:
+    def opened(before: Bot | None = None, **settings: Any) -> Bot:
         bot = make()
+        bot.clock.now = (bot.clock.now // DAY_S + 1.5) * DAY_S  # far from midnight
+        if before is not None:  # it was started anew
+            bot.clock.now, bot.ids = before.clock.now, before.ids
         chosen = {
             "second_reader": double.url,
             "second_reader_model": "m",
@@ -137,7 +141,7 @@ def test_an_answer_counts_for_the_calibration_and_the_axes_that_it_was_asked_for
     assert len(double.bodies) == 1 and said(bot)["axes"]["symptom"]["outcome"] == "suggest"
     for more in ({}, {"second_reader_axes": "symptom"}, {"second_reader_axes": "symptom,kind"}):
         asked = len(double.bodies)
-        bot.worker._judge = opened(second_reader_calibration=calibration_file(tmp_path, 0.6), **more).worker._judge
+        bot = opened(bot, second_reader_calibration=calibration_file(tmp_path, 0.6), **more)
         bot.issue("reopened")
         assert len(double.bodies) > asked
         assert said(bot)["axes"]["symptom"]["outcome"] != "apply"
@@ -186,6 +190,39 @@ def test_whatever_fails_the_first_verdict_stands_and_says_so(opened: Open, doubl
     bot.clock.now += 90_000  # a day later it may
     bot.issue("reopened")
     assert (OOM in bot.github.labels(ISSUE)) is (result != "budget")
+
+
+@pytest.mark.parametrize(("status", "wait"), [(503, "0"), (429, "4000"), (401, "soon")])
+def test_a_fault_that_passes_costs_no_report_its_answer(opened: Open, double: Double, status: int, wait: str) -> None:
+    double.answer, double.headers = lambda _: (status, b""), {"Retry-After": wait}
+    bot = opened()
+    bot.issue("opened")
+    assert len(double.bodies) == 1 and bot.github.labels(ISSUE) == [TUNING]
+    double.answer = saying("oom")
+    bot.settle(4000 if status == 429 else 300)
+    assert bot.github.labels(ISSUE) == [TUNING, OOM]
+
+
+def test_a_fault_that_lasts_is_tried_four_times_and_again_after_a_restart(opened: Open, double: Double) -> None:
+    double.answer = lambda _: (503, b"")
+    bot = opened()
+    bot.issue("opened")
+    for _ in range(9):
+        bot.settle(3600)
+    assert len(double.bodies) == 4
+    bot = opened(bot)
+    bot.issue("reopened")
+    assert len(double.bodies) == 5
+
+
+def test_a_budget_is_spent_until_midnight(opened: Open, double: Double) -> None:
+    bot = opened(second_reader_requests_per_day=2)
+    bot.issue("opened")
+    bot.github.issues[ISSUE]["body"] = BODY + " It is another report now."
+    for hours, asked in ((0, 2), (11, 2), (1, 4)):
+        bot.clock.now += hours * 3600
+        bot.issue("edited")
+        assert len(double.bodies) == asked
 
 
 def test_nothing_in_doubt_is_not_asked_about(opened: Open, double: Double) -> None:

@@ -24,8 +24,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select
+
 from distriage.classifier import Classifier
-from distriage_serving.store import Delivery, Job, Store
+from distriage_serving.store import Delivery, Job, ReaderAnswer, Store
 
 from support import databases, keyword_model
 from support.app_key import APP_ID, app_key_pem
@@ -181,8 +183,14 @@ def _wanted(store: Store, case: Case) -> list[str]:
         return case.labels
     repository, _, number = case.reference.partition("#")
     issue = store.get_issue(repository, int(number))
-    answer = store.get_reader_answer(issue.digest, "toy", "m") if issue is not None else None
-    return case.labels if answer is not None and answer.note is None else []
+    kept = select(ReaderAnswer.note).where(ReaderAnswer.digest == issue.digest) if issue is not None else None
+    with store._session(writes=False) as session:
+        return case.labels if kept is not None and session.execute(kept).all() == [(None,)] else []
+
+
+def _is_put_off(job: Job) -> bool:
+    """Whether it asks the second reader again minutes after a failure."""
+    return job.kind == "second-read" and job.state == "waiting" and bool((job.argument or {}).get("failures"))
 
 
 def _drain(store: Store) -> None:
@@ -192,7 +200,7 @@ def _drain(store: Store) -> None:
         with store.transaction():  # one moment: between two looks a job goes from one state to the other
             counts = store.counts()
             jobs = [*store.list_work(Job, "waiting", 10_000), *store.list_work(Job, "leased", 10_000)]
-        left = [job for job in jobs if job.kind != "sweep"]
+        left = [job for job in jobs if job.kind != "sweep" and not _is_put_off(job)]
         if not left and not counts["deliveries"]["waiting"] and not counts["deliveries"]["leased"]:
             return
         if counts != last:

@@ -21,11 +21,13 @@ class Double:
 
     Attributes:
         answer: Body of the request -> status and content; None: no answer before the test ends.
+        headers: Of each answer.
     """
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
+        self.headers: dict[str, str] = {}
         self.answer: Callable[[dict[str, Any]], tuple[int, bytes] | None] = lambda _: (200, b"{}")
         self.over = threading.Event()
         double = self
@@ -41,6 +43,8 @@ class Double:
                     return
                 self.send_response(answer[0])
                 self.send_header("Content-Length", str(len(answer[1])))
+                for name, value in double.headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(answer[1])
 

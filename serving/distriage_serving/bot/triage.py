@@ -207,8 +207,13 @@ def read_again(client: Client, store: Store, judge: Judge, job: Job) -> Done:
         return Done("the second reader is off" if issue is not None else "nothing is known of it", nothing_to_do=True)
     report = IssueReport(issue.title, issue.body, str(issue.reference), form_lines(client, job.repository))
     report = with_answer(report, answer_of(store.acts(issue.reference)))
-    note = judge.read(report, last_config(store, job.repository))
-    return Done(note, jobs=(triage_job(issue.reference, job.installation_id),))
+    failures = int((job.argument or {}).get("failures", 0))
+    note, wait_s = judge.read(report, last_config(store, job.repository), failures)
+    jobs = [triage_job(issue.reference, job.installation_id)]
+    if wait_s is not None:
+        again = second_read_job(issue.reference, job.installation_id)
+        jobs.append(replace(again, argument={"failures": failures + 1}, due_at=store.clock() + wait_s))
+    return Done(note, jobs=tuple(jobs))
 
 
 def _row(issue: ReadIssue) -> Issue:

@@ -20,13 +20,14 @@ from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.judge import Judge, Look, required
 from distriage_serving.settings import Settings
 from distriage_serving.store import ReaderAnswer, Store, report_digest
+from distriage_serving.store.work.reader import DAY_S
 
 if TYPE_CHECKING:
     from distriage.second_reader.answer import Shares
     from distriage.second_reader.reader import SecondReader
 
 AWAITED: Final = "the second reader has not answered yet"
-FAILURE_COUNTS_S: Final = 86400.0  # then the issue's next event asks again
+ASK_AGAIN_S: Final = (300.0, 3600.0, 21600.0)  # after a first, second and third failure that may pass
 
 
 class StoreBudget:
@@ -56,6 +57,7 @@ class TwoReaders:
         self._judge = judge
         self._store = store
         self._reader = reader
+        self._since = store.clock()
         self.bundle, self.past = judge.bundle, judge.past
 
     def look(
@@ -78,11 +80,14 @@ class TwoReaders:
     def _first_look(self, report: IssueReport, config: RepositoryConfig, filed_at: float = 0.0) -> Look:
         return self._judge.look(report, config, filed_at, self._reader.axes)
 
-    def read(self, report: IssueReport, config: RepositoryConfig) -> str | None:
-        """Ask the second reader, unless it was asked, and keep its answer.
+    def read(self, report: IssueReport, config: RepositoryConfig, failures: int = 0) -> tuple[str | None, float | None]:
+        """Ask the second reader, unless it has answered, and keep its answer.
+
+        Args:
+            failures: How often it was asked before.
 
         Returns:
-            Why an answer is missing, if so.
+            Why an answer is missing, if so; in how many seconds to ask again, if that may help.
 
         Raises:
             InputError: the report cannot be classified.
@@ -90,8 +95,8 @@ class TwoReaders:
         from distriage.second_reader.endpoint import Unanswered
 
         kept = self._kept(report)
-        if kept is not None:
-            return kept.note
+        if kept is not None and kept.note is None:
+            return None, None
         question = self._first_look(report, config).question
         # Kept, too: if a form has changed meanwhile, triage may be in doubt where this reading is not, and would wait.
         answer = {} if question is None else self._reader.ask(question, self.bundle.taxonomy)
@@ -106,14 +111,18 @@ class TwoReaders:
             made_at=self._store.clock(),
         )
         self._store.save_reader_answer(kept)
-        return kept.note
+        if isinstance(answer, Unanswered) and answer.may_pass and failures < len(ASK_AGAIN_S):
+            return note, max(answer.wait_s, ASK_AGAIN_S[failures])
+        return note, None
 
     def _kept(self, report: IssueReport) -> ReaderAnswer | None:
         digest = report_digest(report.title, report.body)
         kept = self._store.get_reader_answer(digest, self.bundle.manifest.name, self._reader.manner)
-        if kept is not None and kept.note is not None and kept.made_at < self._store.clock() - FAILURE_COUNTS_S:
-            return None
-        return kept
+        if kept is None or kept.note is None:
+            return kept
+        # A restart may have mended it, and a new day has a new budget.
+        is_over = kept.made_at < self._since or kept.made_at // DAY_S < self._store.clock() // DAY_S
+        return None if is_over else kept
 
 
 def is_awaited(verdict: Verdict) -> bool:

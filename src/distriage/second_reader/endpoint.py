@@ -93,10 +93,17 @@ class Unanswered:
     Attributes:
         why: One line of our own, without anything that the endpoint sent.
         result: The same in one word, for counters.
+        wait_s: The endpoint asks to be left alone for so long.
     """
 
     why: str
     result: Failure
+    wait_s: float = 0.0
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the same question may be answered later today."""
+        return self.result in {"time-out", "unreachable", "refused"}
 
 
 class Budget(Protocol):
@@ -169,7 +176,7 @@ class Endpoint:
         if self._budget is not None and not self._budget.take(estimate):
             return Unanswered("the second reader's budget for today is used up", "budget")
         try:
-            status, content = self._post(body)
+            status, content, wait_s = self._post(body)
         except httpx.TimeoutException:
             return Unanswered(f"the second reader did not answer within {self.settings.timeout_s:g} s", "time-out")
         except httpx.HTTPError as error:
@@ -182,7 +189,7 @@ class Endpoint:
             self._refused |= refused
             return self._ask(request)
         if status != 200:
-            return Unanswered(f"the second reader refused (HTTP {status}{HINTS.get(status, '')})", "refused")
+            return Unanswered(f"the second reader refused (HTTP {status}{HINTS.get(status, '')})", "refused", wait_s)
         if len(content) > MAX_RESPONSE_BYTES:
             return Unanswered("the second reader's answer is too long", "nonsense")
         try:
@@ -201,7 +208,8 @@ class Endpoint:
         if self._budget is not None:
             self._budget.settle(tokens)
 
-    def _post(self, body: Mapping[str, Any]) -> tuple[int, bytes]:
+    def _post(self, body: Mapping[str, Any]) -> tuple[int, bytes, float]:
+        """Status, content, and how long to wait before the next request."""
         url, content = self.settings.url.rstrip("/") + PATH, bytearray()
         with (
             Deadline(self.settings.timeout_s) as deadline,
@@ -211,7 +219,9 @@ class Endpoint:
                 content += chunk
                 if len(content) > MAX_RESPONSE_BYTES:
                     break  # such an answer was paid for, as any other
-            return response.status_code, bytes(content)
+            wait = response.headers.get("Retry-After", "")
+            wait_s = float(wait) if re.fullmatch(r"[0-9]{1,6}", wait) else 0.0
+            return response.status_code, bytes(content), wait_s
 
 
 def _refused(content: bytes) -> set[str]:

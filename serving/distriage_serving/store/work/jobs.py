@@ -62,6 +62,7 @@ class NewJob:
         key: Waiting jobs with one key are one job.
         kind: One of `bot/kinds.py`.
         issue: Its number, if the job concerns one.
+        due_at: Not before; now if None.
     """
 
     key: str
@@ -70,6 +71,7 @@ class NewJob:
     issue: int | None = None
     installation_id: int | None = None
     argument: Mapping[str, Any] | None = None
+    due_at: float | None = None
 
     @property
     def lane(self) -> str:
