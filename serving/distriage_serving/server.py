@@ -61,6 +61,8 @@ def _serve(settings: Settings, store: Store | None) -> None:
     log(logging.INFO, "listening", host=host, port=port, keys=len(settings.api_keys))
     if store is None and "database" in settings.model_fields_set:
         log(logging.WARNING, "database_not_used", reason="no bot, no queue and no API keys")
+    if settings.second_reader is not None and not settings.has_bot:
+        log(logging.WARNING, "second_reader_not_used", reason="no GitHub App, and requests never ask it")
     if not settings.api_keys and not _is_loopback(host):
         log(logging.WARNING, "open_to_the_network_without_keys", host=host)
     with ExitStack() as open_sockets:

@@ -27,8 +27,9 @@ def test_sigterm_finishes_the_request_under_way_and_no_log_line_holds_its_text(
 ) -> None:
     body = json.dumps({"title": "zebra hangs", "body": "NCCL timeout", "id": "zebra#1"}).encode()
     log = tmp_path / "log"
+    unused = {"DATABASE": "mysql://nobody/needs-it", "SECOND_READER": "http://h/v1", "SECOND_READER_MODEL": "m"}
     with (
-        served(tiny_bundle, log, DISTRIAGE_DATABASE="mysql://nobody/needs-it") as (process, port),
+        served(tiny_bundle, log, **{f"DISTRIAGE_{name}": value for name, value in unused.items()}) as (process, port),
         socket.create_connection(("127.0.0.1", port), timeout=WAIT_S) as connection,
     ):
         head = (
@@ -57,7 +58,8 @@ def test_sigterm_finishes_the_request_under_way_and_no_log_line_holds_its_text(
         axis: round(score.ranked()[0][1], 4) for axis, score in scores.items()
     }
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert {"listening", "ready", "request", "database_not_used"} <= {line["event"] for line in lines}
+    said = {"listening", "ready", "request", "database_not_used", "second_reader_not_used"}
+    assert said <= {line["event"] for line in lines}
     assert "zebra" not in log.read_text()
 
 
