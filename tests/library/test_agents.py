@@ -161,6 +161,33 @@ def test_titles_of_past_issues_are_marked_too(classifier: Classifier, index_file
         assert "evil.example" not in text or path == ("untrusted_closed_by",)
 
 
+@pytest.mark.parametrize("issue", ["acme/flock#1", "https://github.com/acme/flock/issues/1", "acme/flock/issues/1 "])
+def test_an_issue_is_not_its_own_duplicate_however_it_is_named(
+    classifier: Classifier, index_file: Path, issue: str
+) -> None:
+    from distriage.past.file import load_index
+
+    past = load_index(index_file)
+    tools = {tool.described["name"]: tool for tool in make_tools(lambda: classifier, lambda: past)}
+    assert tools["classify"].call(TITLE, BODY, issue)["duplicates"] == []
+    assert tools["similar_issues"].call(TITLE, BODY, issue)["past"] == []  # the others are later ones
+
+
+def test_the_address_of_an_issue_says_which_framework_it_is_about(classifier: Classifier) -> None:
+    given = {"title": "Hangs at start", "body": "Your version: 0.6.3. It hangs after the weights are loaded."}
+    named, linked = (
+        called(classifier, "classify", **given, issue=issue)["structuredContent"]
+        for issue in ("vllm-project/vllm#7", "https://github.com/vllm-project/vllm/issues/7#issuecomment-1")
+    )
+    assert named == linked and named["untrusted"]["environment"]["framework"] == "vLLM"
+
+
+def test_an_issue_without_its_repository_is_refused(classifier: Classifier) -> None:
+    for issue in ("60", "#60", "acme/flock"):
+        result = called(classifier, "classify", title=TITLE, issue=issue)
+        assert result["isError"] is True and "expected owner/repo#number" in result["content"][0]["text"]
+
+
 def test_an_error_quotes_little_of_what_was_sent(classifier: Classifier) -> None:
     result = called(classifier, "classify", title=TITLE, mode=f"{ORDER}\x1b[2J" * 1000)
     text = result["content"][0]["text"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from distriage.agents.protocol import Tool
 from distriage.base.errors import InputError
+from distriage.base.references import parse_reference
 from distriage.base.terminal import printable
 from distriage.base.texts import packaged
 from distriage.base.types import IssueReport
@@ -142,7 +143,8 @@ class _Calls:
         }
 
     def _examine(self, title: str, body: str, issue: str, *, similar: bool = False) -> Findings:
-        return self._classifier().examine(IssueReport(title, body, issue), similar=similar)
+        identifier = str(parse_reference(issue)) if issue.strip() else ""
+        return self._classifier().examine(IssueReport(title, body, identifier), similar=similar)
 
 
 _PLAYBOOK = ("looks", "confirm", "unlike", "fixes", "ask")
