@@ -228,6 +228,34 @@ def test_messages_that_are_no_requests_get_the_errors_of_json_rpc(classifier: Cl
     ]
 
 
+def test_a_batch_is_answered_as_one(classifier: Classifier) -> None:
+    """As the version 2025-03-26 has them; all other versions send none."""
+    quiet = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    one, other = sent(classifier, [request("ping"), quiet, 5, request("resources/list")], [quiet], request("ping"))
+    assert [answer.get("error", {}).get("code") for answer in one] == [None, -32600, -32601]
+    assert other["result"] == {}
+
+
+@pytest.mark.parametrize("number", [7, "a-7"])
+@pytest.mark.parametrize("first", [True, False])
+def test_the_sender_of_a_message_that_is_too_long_does_not_wait(
+    classifier: Classifier, number: object, first: bool
+) -> None:
+    params = {
+        "params": {"name": "classify", "arguments": {"title": TITLE, "body": '"id": 5' * (MAX_MESSAGE_BYTES // 5)}}
+    }
+    message = {"id": number, **params} if first else {**params, "id": number}
+    (answer,) = sent(classifier, {"jsonrpc": "2.0", "method": "tools/call", **message})
+    assert (answer["id"], answer["error"]["code"]) == (number, -32600)
+
+
+@pytest.mark.parametrize("number", [b"007", b'"\xff"', b'"\x00"', b"1e5", b"[]", b""])
+def test_an_id_that_is_none_is_not_taken_for_one(classifier: Classifier, number: bytes) -> None:
+    long = b'{"id": ' + number + b', "params": {"x": "' + b"a" * MAX_MESSAGE_BYTES + b'"}}\n'
+    refused, answer = sent(classifier, long, request("ping"))
+    assert refused["error"]["code"] == -32600 and refused["id"] is None and answer["id"] == 7
+
+
 def test_a_message_that_is_too_long_is_skipped_whole(classifier: Classifier) -> None:
     answers = sent(classifier, b'{"x":"' + b"a" * (2 * MAX_MESSAGE_BYTES + 5) + b'"}\n', request("ping"))
     assert [answer.get("error", {}).get("code") for answer in answers] == [-32600, None]
@@ -239,8 +267,11 @@ def test_a_message_that_is_too_long_is_skipped_whole(classifier: Classifier) -> 
         ({}, "title: missing"),
         ({"title": None}, "title: missing"),
         ({"title": 5}, "title: 5; expected the report's title"),
+        ({"title": [[5]]}, "title: list; expected the report's title"),
         ({"title": TITLE, "top": 11}, "top: 11; expected how many"),
-        ({"title": TITLE, "top": True}, "top: True"),
+        ({"title": TITLE, "top": True}, "top: true"),
+        ({"title": TITLE, "top": "3"}, 'top: "3"; expected how many'),
+        ({"title": TITLE, "top": 3.5}, "top: 3.5; expected how many"),
         ({"title": TITLE, "shell": "rm"}, "shell: not an argument; expected title, body, issue, top"),
         ({"title": TITLE, "shell": None}, "shell: not an argument; expected title, body, issue, top"),
         ({"title": TITLE, "": None}, ": not an argument; expected title, body, issue, top"),
@@ -250,6 +281,11 @@ def test_a_message_that_is_too_long_is_skipped_whole(classifier: Classifier) -> 
 def test_wrong_arguments_are_named(classifier: Classifier, arguments: Mapping[str, object], named: str) -> None:
     result = called(classifier, "similar_issues", **arguments)
     assert result["isError"] is True and result["content"][0]["text"].startswith(named)
+
+
+def test_a_whole_number_may_have_a_point(classifier: Classifier) -> None:
+    result = called(classifier, "similar_issues", title=TITLE, body=BODY, top=3.0)["structuredContent"]
+    assert len(result["known"]) == 3
 
 
 def test_a_version_of_the_protocol_that_is_not_known_gets_the_newest(classifier: Classifier) -> None:

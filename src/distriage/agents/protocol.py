@@ -7,6 +7,7 @@ in tests/library/test_agents.py.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -18,6 +19,8 @@ from distriage.base.terminal import printable
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # of the protocol, newest first
 MAX_MESSAGE_BYTES = 8 << 20  # a report of the largest size, each character escaped
 MAX_ERROR_CHARS = 500
+_ENDS = 400  # bytes at either end of a message that is too long to be read
+_ID = re.compile(rb'"id"\s{0,8}:\s{0,8}("[ !#-\[\]-~]{1,200}"|-?(?:0|[1-9][0-9]{0,17}))\s{0,8}[,}]')
 _UNREADABLE, _INVALID, _NO_METHOD, _BAD_PARAMS = -32700, -32600, -32601, -32602  # JSON-RPC's codes
 
 
@@ -34,6 +37,9 @@ class Tool:
     call: Callable[..., Mapping[str, Any]]
 
 
+_Response = Mapping[str, Any]
+
+
 class _RefusedError(Exception):
     """A request that is answered by an error."""
 
@@ -46,10 +52,13 @@ def serve(tools: Sequence[Tool], instructions: str, incoming: BinaryIO, outgoing
     """Answer messages in order until the input ends."""
     server = _Server({tool.described["name"]: tool for tool in tools}, instructions)
     while line := incoming.readline(MAX_MESSAGE_BYTES + 1):
-        whole = len(line) <= MAX_MESSAGE_BYTES
+        whole, start = len(line) <= MAX_MESSAGE_BYTES, line[:_ENDS]
         while not line.endswith(b"\n") and (rest := incoming.readline(MAX_MESSAGE_BYTES)):
-            line = rest  # the end of a message that is too long
-        answer = server.answer(line) if whole else _error(None, _INVALID, f"more than {MAX_MESSAGE_BYTES:,} bytes")
+            line = line[-_ENDS:] + rest  # the end of a message that is too long
+        if whole:
+            answer = server.answer(line)
+        else:
+            answer = _error(_id_of(start, line[-_ENDS:]), _INVALID, f"more than {MAX_MESSAGE_BYTES:,} bytes")
         if answer is not None:
             outgoing.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
             outgoing.flush()
@@ -60,14 +69,19 @@ class _Server:
     tools: Mapping[str, Tool]
     instructions: str
 
-    def answer(self, line: bytes) -> Mapping[str, Any] | None:
-        """The response to a message; None to a notification or a blank line."""
+    def answer(self, line: bytes) -> _Response | list[_Response] | None:
+        """The response to a message, or to a batch of 2025-03-26; None to notifications and blank lines."""
         if not line.strip():
             return None
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
             return _error(None, _UNREADABLE, "not JSON; expected a JSON-RPC request a line")
+        if isinstance(message, list) and message:
+            return [answer for one in message if (answer := self._one(one)) is not None] or None
+        return self._one(message)
+
+    def _one(self, message: object) -> _Response | None:
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
             is_response = isinstance(message, dict) and ("result" in message or "error" in message)
             return None if is_response else _error(None, _INVALID, "not a request; expected `method`")
@@ -129,13 +143,22 @@ def checked_arguments(arguments: object, schema: Mapping[str, Any]) -> dict[str,
         if about["type"] == "string":
             fits = isinstance(value, str) and value in about.get("enum", (value,))
         else:
+            if isinstance(value, float) and value.is_integer():
+                given[name] = value = int(value)
             fits = type(value) is int and about["minimum"] <= value <= about["maximum"]
         if not fits:
-            raise InputError(f"{name}: {_shown(value)}; expected {about['description']}")
+            shown = type(value).__name__ if isinstance(value, list | dict) else json.dumps(value, ensure_ascii=False)
+            raise InputError(f"{name}: {_shown(shown)}; expected {about['description']}")
     return given
 
 
-def _error(number: object, code: int, message: str) -> Mapping[str, Any]:
+def _id_of(start: bytes, end: bytes) -> object:
+    """The id of a message, whose sender waits for it; it stands before or behind the parameters."""
+    found = _ID.search(start.partition(b'"params"')[0]) or _ID.search(end.rpartition(b"}}")[2])
+    return json.loads(found[1]) if found is not None else None
+
+
+def _error(number: object, code: int, message: str) -> _Response:
     return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": _shown(message)}}
 
 
