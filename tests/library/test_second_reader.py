@@ -86,7 +86,13 @@ def test_a_key_comes_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert key_from_environment() == "secret"
     (tmp_path / "key").write_text("another\n", encoding="utf-8")
     monkeypatch.setenv(KEY_FILE, str(tmp_path / "key"))
+    with pytest.raises(ConfigError, match=f"{KEY} and {KEY_FILE} are both given; expected one of them"):
+        key_from_environment()
+    monkeypatch.setenv(KEY, "")  # as an Action has it without a secret
     assert key_from_environment() == "another"
+    (tmp_path / "key").write_text("\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="key: empty; expected a key"):
+        key_from_environment()
     monkeypatch.setenv(KEY_FILE, str(tmp_path / "none"))
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
         key_from_environment()

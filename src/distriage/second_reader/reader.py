@@ -211,14 +211,19 @@ def key_from_environment() -> str:
     empty if neither is set.
 
     Raises:
-        ConfigError: the file cannot be read, or is not text.
+        ConfigError: both are set; the file cannot be read, is empty or not text.
     """
-    file = os.environ.get(KEY_FILE)
+    key, file = os.environ.get(KEY, "").strip(), os.environ.get(KEY_FILE)
     if not file:
-        return os.environ.get(KEY, "").strip()
+        return key
+    if key:
+        raise ConfigError(f"{KEY} and {KEY_FILE} are both given; expected one of them")
     try:
-        return decoded(Path(file).read_bytes()).strip()
+        found = decoded(Path(file).read_bytes()).strip()
     except OSError as error:
         raise ConfigError(f"{KEY_FILE}={file}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{KEY_FILE}={file}: not valid UTF-8 at byte {error.start}; expected a key") from None
+    if not found:
+        raise ConfigError(f"{KEY_FILE}={file}: empty; expected a key")
+    return found
