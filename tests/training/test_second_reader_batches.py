@@ -168,6 +168,8 @@ def test_none_of_these_is_no_answer_to_calibrate_by(command: Command, keyword_bu
     answers = answered(tmp_path, exported.out, lambda _: "")
     calibrate = ("second-reader", "calibrate", file, answers, "--output", tmp_path / "x", *options(keyword_bundle))
     assert_one_line(command(*calibrate), "too few annotated reports", "symptom 0")
+    compared = command("second-reader", "evaluate", file, answers, *options(keyword_bundle))
+    assert re.search(r"symptom +60 +0\.\d{3} +none +0", compared.out)
     imported = command("second-reader", "import", file, answers, *options(keyword_bundle))
     first = command("classify", file, "--model", keyword_bundle)
     assert imported.err == "60 reports in doubt, 60 of them answered by m\n"

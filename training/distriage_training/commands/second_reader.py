@@ -117,7 +117,7 @@ def evaluate(
             axis,
             f"{row.reports:,}",
             f"{row.first:.3f}",
-            f"{row.second:.3f} ({row.asked:.0%})",
+            f"{row.second:.3f} ({row.asked:.0%})" if row.asked else "none",
             f"{row.both:.3f}",
             f"{row.either:.3f}",
             _given(row.first_coverage, row.first_precision),
