@@ -98,7 +98,8 @@ _EXAMPLE_WORDS = ("e.g", "E.g", "[ex", "or example")
 _EXAMPLE = regex(
     r"\[(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}\](?=[ *]{0,4}:)"
     r"|(?<=\[)(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}(?=\])"
-    r"|(?<=\()(?:e\.g|for example)\b[^()\n]{0,120}(?=\)[ *]{0,4}:[ \t*]{0,20}[^\s*])",
+    r"|(?<=\()(?:e\.g|for example)\b[^()\n]{0,120}(?=\)[ *]{0,4}:[ \t*]{0,20}[^\s*])"
+    r"|(?<=\? \()e\.g\b[^()\n]{0,120}(?=\))",  # What version are you using? (e.g., v4.1.6)
     re.I,
 )
 
