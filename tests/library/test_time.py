@@ -72,7 +72,10 @@ def test_a_version_without_a_name_is_looked_for_in_linear_time(unit: str) -> Non
 
 @pytest.mark.parametrize(
     "unit",
-    ["4 workers with 8 ranks each\n", "on 4 of 8 GPUs\n", "works on 2 GPUs, butt\n", "works on another H100, \n"],
+    [
+        *("4 workers with 8 ranks each\n", "on 4 of 8 GPUs\n", "works on 2 GPUs, butt\n", "works on another H100, \n"),
+        *("works on 1 head and 4 workers\n", "mpirun -np 2 -N H100\n", "GPU #  Rank  0 on a device  0 [\n"),
+    ],
 )
 def test_counts_and_cards_are_looked_for_in_linear_time(unit: str) -> None:
     """Four times the usual length, so that a search of the whole text for each count takes too long."""

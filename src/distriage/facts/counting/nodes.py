@@ -92,6 +92,9 @@ _ON_A_MACHINE = regex(
 _PRINTED = regex(r"nnodes=(\d{1,4}), num_local_procs=(\d{1,3})")  # by DeepSpeed's launcher
 # By NCCL, each rank with a card
 _RANKS = regex(r"nranks (?P<v>[1-9]\d{0,4}) (?:cudadev|nnodes (?P<nodes>\d{1,4}) localranks (?P<each>\d{1,2})\b)")
+_TESTED = regex(  # by nccl-tests, a card each
+    r"rank {1,4}\d{1,5}(?: {1,4}(?:group|pid) {1,8}\d{1,8}){0,2}(?: on {1,12}(\S{1,80}))? device {1,3}(\d{1,2}) \["
+)
 _RANK = regex(  # of the whole job, by torchrun, torch and NCCL
     r"rank(?:\s{0,9}: (\d{1,5}) \(local_rank|(?<=\[rank) ?(\d{1,5})\]| (\d{1,5}) nranks)"
 )
@@ -188,6 +191,11 @@ def printed_counts(output: Passage) -> dict[str, tuple[int, int]]:
         found["gpu_count"] = number_of(ranks), place
         if int(ranks["nodes"] or 1) > 1:  # those of one node may be a part of the job
             found |= {"nodes": (int(ranks["nodes"]), place), "gpus_per_node": (int(ranks["each"]), place)}
+    elif cards := {match.groups(): match.start() for match in matches_at(_TESTED, words, places(("rank ",), words))}:
+        hosts, place = len({host for host, _ in cards}), min(cards.values())
+        found["gpu_count"] = len(cards), place
+        if hosts > 1:
+            found |= {"nodes": (hosts, place), "gpus_per_node": (len(cards) // hosts, place)}
     elif engine := first_at(_ENGINE, words, places(("tensor_parallel_size=",), words)):
         count = int(engine["v"]) * int(engine["by"] or 1)
         if count > 1 and not _OTHER_DEGREE.search(words.replace(engine[0], "")):
