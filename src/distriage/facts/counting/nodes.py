@@ -67,6 +67,10 @@ _OPTION = regex(  # the most of `--nnodes=1:4` and `--nodes=2-4`
 )
 _SLURM = ("sbatch", "srun", "salloc")
 _SLURM_NODES = regex(r"(?i:sbatch|srun|salloc)[^\n]{0,120}?\s-N\s?(?:\d{1,4}-)?(?P<v>\d{1,4})\b")
+_BESIDE_HEAD = regex(  # of Ray, a node too: 1 head + 4 workers
+    r"(?:\b(?:1|one|an?) (?:ray )?|\(|(?=head(?: node)? ?\+))head(?:[ -]?node)?(?: and|,| ?\+| with) "
+    rf"(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) (?:ray )?worker(?:s|(?: nodes?))?\b(?! (?:pod|process))"
+)
 _INSTANCES_IN_WORDS = regex(  # two AWS instances
     rf"\b(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) (?:aws|ec2|gcp|azure|cloud) instances\b"
 )
@@ -137,6 +141,9 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
     counts += [(number_of(match), match.start()) for match, are_nodes in each_with(words) if are_nodes]
     if (both := both_sides(words)) and both[0]:
         counts.append((both[0], both[2]))
+    if "head" in words:
+        beside_head = (one for one in _BESIDE_HEAD.finditer(words) if not is_fine(words, one.start(), one.end()))
+        counts += [(1 + number_of(match), match.start()) for match in beside_head]
     if " instances" in words:
         counts += [(number_of(match), match.start()) for match in _INSTANCES_IN_WORDS.finditer(words)]
     if "xlarge" in words or ".metal" in words:
