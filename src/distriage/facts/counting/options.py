@@ -77,7 +77,9 @@ MPI_HOSTS = regex(
     rf"(?P<hosts>{_HOST}(?:,{_HOST}){{0,127}}|{_HOST_ALONE}(?:,{_HOST_ALONE}){{1,127}})"
 )
 _MPI_PROCESSES = regex(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
-_MPI_PER_NODE = regex(r"npernode[ =](?P<v>\d{1,3})\b")
+_MPI_PER_NODE = regex(
+    rf"[a-z]{{6,10}}{COMMAND}\s(?:(?:-N|-ppn|--?npernode)[ =]|--?map-by\sppr:(?=\d{{1,3}}:node))(?P<v>\d{{1,3}})\b"
+)
 # Degrees of one command, whose product counts; SGLang's replicas of attention share its cards.
 _DEGREES = regex(
     r"(?<!target)(?<!target[-_])(?P<kind>(?:tensor|pipeline|data)[_-]parallel[_-]size|-[tpd]p(?:-size)?)"
@@ -172,8 +174,8 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
         for number, place in (*numbers_at(_OPTION, words, OPTIONS), *_grids(words))
         if not _SIDE_BEFORE.search(words, max(0, place - _SIDE_BEFORE_CHARS), place)
     ]
-    tests = [(n * times, place) for n, place in numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)]
-    total += tests
+    tests = numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)
+    total += [(number * times, place) for number, place in tests]
     if "disaggregation-mode" in words:
         total.clear()  # of one side of the server
     if visible:
@@ -190,9 +192,11 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
     if not (tests or _OTHERS.search(words)):
         asked += [one for one in (*gpus, *processes) if one[0] > 1]
     if processes and on_gpus:
-        per_node += numbers_at(_MPI_PER_NODE, words, ("npernode",))
+        of_each = max([number for number, _ in tests], default=1)
+        begins = places(MPI_LAUNCHERS, words)
+        per_node += [(number_of(one) * of_each, one.start()) for one in matches_at(_MPI_PER_NODE, text, begins)]
         total += processes
-        hosts = [*matches_at(MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
+        hosts = [*matches_at(MPI_HOSTS, text, begins)]
         named = [host for match in hosts for host in match["hosts"].split(",") if ":" in host]
         slots = {int(host.rpartition(":")[2]) for host in named}
         per_node += [(slots.pop(), hosts[0].start())] if len(slots) == 1 else []
