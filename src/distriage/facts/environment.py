@@ -38,11 +38,11 @@ from distriage.segments import Segments, split
 
 _Value = TypeVar("_Value", str, int)
 _PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
-_DOCUMENT = regex(r"\[docs?\]|\breadme\b", re.I)  # names an example's
+_DOCUMENT = regex(r"\[docs?\]|\bdocs?:|\breadme\b", re.I)  # names an example's
 # Words of a report that an example was run or fails
 _WAS_RUN = regex(
     r"\b(?:i|we) (?:\w{2,10} )?(?:run|ran|running|use|used|using|tried|try|launch(?:ed)?|train(?:ed)?|start(?:ed)?)\b"
-    r"|\b(?:hangs?|hung|stuck|crash(?:es|ed)?|fail(?:s|ed|ure)?|errors?(?! in\b))\b"
+    r"|\b(?:hangs?|hung|stuck|crash(?:es|ed)?|fail(?:s|ed|ure)?|can ?not|\w{0,30}errors?(?! in\b))\b"
 )
 _OF_A_MAC = regex(r"(?:Apple )?M\d\b|.*\d{3}M\b")  # M2 Max, GeForce GT 750M
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
@@ -164,7 +164,8 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     is_remote = bool(nodes and nodes[0] > 1) or (model is not None and not _OF_A_MAC.match(model[0]))
     system = system_of(stated, is_remote=is_remote)
     found |= _placed("os", system, stated) or _placed("os", windows_of_paths(output), output)
-    found |= _placed("launcher", launcher_of(own), own) or _placed("launcher", launcher_of(output), output)
+    if not is_example:
+        found |= _placed("launcher", launcher_of(own), own) or _placed("launcher", launcher_of(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
     values: dict[str, Any] = {"framework": framework[0], **{fact: value for fact, (value, _) in found.items()}}
     others = _versions_of_others(framework[0], own, stated)
@@ -189,7 +190,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
 
 
 def _is_example(title: str, own: Passage, output: Passage) -> bool:
-    """Whether the hardware is that of a plan or of a documentation's example which nobody ran."""
+    """Whether the hardware and commands are those of a plan or of a documentation's example which nobody ran."""
     if _PLAN.search(title):
         return True
     return bool(_DOCUMENT.search(title)) and not (output.text or _WAS_RUN.search(own.words))
