@@ -165,7 +165,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     system = system_of(stated, is_remote=is_remote)
     found |= _placed("os", system, stated) or _placed("os", windows_of_paths(output), output)
     if not is_example:
-        found |= _placed("launcher", launcher_of(own), own) or _placed("launcher", launcher_of(output), output)
+        found |= _placed("launcher", launcher_of(stated), stated) or _placed("launcher", launcher_of(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
     values: dict[str, Any] = {"framework": framework[0], **{fact: value for fact, (value, _) in found.items()}}
     others = _versions_of_others(framework[0], own, stated)
