@@ -102,6 +102,7 @@ _SMI_ROW = regex(r"\n[│ ]{0,3}\| {1,4}(\d{1,2}) {1,3}[A-Za-z][^|\n]{3,40}\b(?:
 _CARDS_OF_LIGHTNING = regex(r"gpu:[^\S\n]*\n((?:\s{0,40}[-*]? ?[a-z][^:\n]{2,60}\n){1,64})[\s*-]{0,40}available:")
 # The count in the listing of LLaMA-Factory, or in one's own
 _LISTED_NUMBER = regex(r"(?:\A|\n[ >*-]{0,8})(?:gpu number|num(?:ber)? of gpu's?) ?: ?(\d{1,3})[ \t;]{0,8}(?:\n|\Z)")
+_CARDS_IN_A_ROW = regex(r"(?:accelerator|cuda device)\(s\): ((?!cpu|mps|not )[^\n]{2,2000})")  # of TRL's listing
 _MOST_CARDS = 1000
 _TPU = (
     "colab tpu",
@@ -159,6 +160,8 @@ def listed_gpus(passage: Passage) -> tuple[int, int] | None:
         counts.append((len({row[1] for row in rows}), rows[0].start()))
     if listing := first_at(_CARDS_OF_LIGHTNING, words, places(("gpu:",), words)):
         counts.append((sum(bool(line.strip()) for line in listing[1].split("\n")), listing.start()))
+    if row := first_at(_CARDS_IN_A_ROW, words, places(("accelerator(s):", "cuda device(s):"), words)):
+        counts.append((row[1].count(",") + 1, row.start()))
     if ("gpu number" in words or " of gpu'" in words) and (number := _LISTED_NUMBER.search(words)):
         counts.append((int(number[1]), number.start()))
     return max([count for count in counts if 0 < count[0] <= _MOST_CARDS], default=None)
