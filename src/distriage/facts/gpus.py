@@ -56,7 +56,7 @@ _LESSER = regex(rf"{_BEFORE}(?P<v>{_LESSER_NAME}{_MEMORY}){_BEHIND}")
 # A bare number is a step, a line or a page, unless a count or a word beside it makes it a card.
 CARD_NUMBER = regex(r"[1-5](?<!\d.)0[5-9]0")
 _CARD_BEFORE = regex(
-    r"(?:(?<![\w.])\d{1,3}\s?(?:[x×*]\s?|gb\s)|\b(?:nvidia|geforce|tesla|gpus?(?:\sis)?)\W{1,3}|[张块卡颗]\s?"
+    r"(?:(?<![\w.])\d{1,3}\s?(?:[x×*]\s?|gb\s)|\b(?:nvidia|geforce|tesla|gpus?(?:\sis)?)\W{1,3}|[张块卡颗双]\s?"
     r"|\b(?:an?|one|two|three|four|five|six|seven|eight|ten|twelve|sixteen|single|several|multiple|both|dual|my|our)\s)\Z",
     re.I,
 )

@@ -76,7 +76,7 @@ _IN_OTHER_SCRIPTS = (
     regex(rf"(?P<v>\d(?<![a-wyz_\d.]\d)\d{{0,3}})(?<!{GPU_NUMBER}) ?(?:{_PIECES}|个\s?gpu)"),
     regex(r"(?P<v>[1-9](?<![a-z_\d.到]\d)\d{0,3})卡在\s?(?:训练|微调|推理|预训|跑)"),  # 8卡在训练: training on eight
     regex(r"(?P<v>\d(?<![\d.]\d)\d{0,3})\s?(?:枚|장|видеокарт|карт[аы]?(?!\w)|بطاق)"),
-    regex(rf"{SIGN_NUMBER}(?:[张块个]\s?)?(?:{_CARD_SIGN}|显卡|gpu|[abhv]\d00|\d0[5-9]0)"),
+    regex(rf"{SIGN_NUMBER}\s?(?:[张块个]\s?)?(?:{_CARD_SIGN}|显卡|gpu|[abhv]\d00|\d0[5-9]0)"),
     regex(r"gpu\s?(?:数量|卡数|个数|数)\s?[:：=为]\s?(?P<v>\d{1,4})"),
 )
 
@@ -86,12 +86,20 @@ _ONE_NODE_BEHIND = regex(
 )
 _EACH_WORDS = (" each", " per ", "nodes with", "machines with")
 _SINGLE_GPU = regex(
-    r"单[卡张]|(?<!least )(?<!than )(?<!not fit )(?<!n't fit )(?<!fit on )(?<!fit in )(?<!fit into )"
+    r"单[卡张](?:\s?(?:rtx\s?)?(?:[abhv]\d00|\d0[5-9]0))?"
+    r"|(?<!least )(?<!than )(?<!not fit )(?<!n't fit )(?<!fit on )(?<!fit in )(?<!fit into )"
     r"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
     # "one H100 node" has any number of them
     rf"(?:gpu|card|(?:[abhv]\d00|\d0[5-9]0)(?![ -](?:node|machine|server|host|system|instance)\b)){AFTER}"
 )
-_SEVERAL_SAID = regex(rf"(?<![\w-])gpus\b(?!\s?[=:])|{JOB_OF_SEVERAL.pattern}")
+# One GPU as an item of its own, or that of the reporter: "Python 3.12, one GPU", "I have a single GPU."
+_OWN_BEFORE = regex(
+    r"(?:(?:\A|[\n,;:(，；、：。/]|(?<!e\.g)\. )[\s*-]{0,4}(?:(?:on|with) )?"
+    r"|\b(?:i|we) (?:only )?(?:have|own|use)(?: only)? |\bmy )(?:an? )?\Z"
+)
+_OWN_BEFORE_CHARS = 24  # at most
+_OWN_BEHIND = regex(r"\s?[,.;()，。；、\n]|\Z")
+_SEVERAL_SAID = regex(rf"(?<![\w-])gpus\b(?!\s?[=:])|多[卡张机]|{JOB_OF_SEVERAL.pattern}")
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
     *("gpu", "npu", "hpu", "card", "chips", "nproc", "-tp", "-dp", "-pp", "tensor", "pipeline", "data_par", "data-par"),
@@ -168,11 +176,10 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None, serve
         nodes, gpus, place = both
         total.append((gpus, place))
         per_node = [one for one in per_node if one[0] * nodes == gpus]  # sides that differ have no number of each node
-    single = None
-    if not per_node and (not total or any_of(_EACH_WORDS, words)):
-        singles = [*matches_at(_SINGLE_GPU, words, places(("single", "one", "单"), words))]
-        each_node = () if total else (one for one in singles if is_single_of_each(words, one))
-        single = next(iter((*each_node, *singles)), None)
+    may_be_single = not per_node and (not total or any_of(_EACH_WORDS, words))
+    singles = [*matches_at(_SINGLE_GPU, words, places(("single", "one", "单") if may_be_single else (), words))]
+    each_node = () if total else (one for one in singles if is_single_of_each(words, one))
+    single = next(iter((*each_node, *singles)), None)
     if single and total and not of_processes and is_single_of_each(words, single):
         per_node.append((1, single.start()))
     if not any(count for count, _ in (*per_node, *total)):
@@ -183,8 +190,19 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None, serve
         none = first_at(NO_GPUS, words, places(("gpus",), words))
         on_gpus = on_gpus or any_of(("nccl", "cuda"), words) or _OF_GPUS.search(words) is not None
         degree = stated_degree(words, on_gpus=on_gpus, serves=serves)
+        if degree is None and not _SEVERAL_SAID.search(words):
+            degree = next(((1, one.start()) for one in singles if _is_the_only_one(words, one)), None)
         return GpuCounts((0, none.start()) if none else degree, None)
     return GpuCounts(most(total, 100_000), most(per_node, 100), asked, is_unknown, is_part)
+
+
+def _is_the_only_one(words: str, single: re.Match[str]) -> bool:
+    """Whether a single GPU is the reporter's only one: its model is named, or it is an item of its own."""
+    start, end = single.span()
+    if is_fine(words, start, end):
+        return False
+    before = _OWN_BEFORE.search(words, max(0, start - _OWN_BEFORE_CHARS), start)
+    return words[end - 1].isdigit() or bool(before and _OWN_BEHIND.match(words, end))
 
 
 def _said(text: str, words: str) -> tuple[Counts, Counts, bool]:
