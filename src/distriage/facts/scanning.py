@@ -219,6 +219,7 @@ _COMMAND = regex(
     r"#(?:SBATCH|BSUB|PBS) |(?:\(\w{1,40}\) ?)?[\w.-]{1,40}@[\w.:~/-]{1,120} ?[#$] [\w./]"
     r"|(?:(?:unset|cd|source|export) \S{1,100} && ){1,3}[A-Za-z./]"
     r"|(?:sudo +)?(?:[A-Z][A-Z0-9_]{1,60}=\S{0,300} +){1,20}(?:\\|[A-Z][A-Z0-9_]{1,60}=\S{1,300} +[a-z./])"
+    r"|[\w.@-]{1,64} {1,8}slots=\d{1,3}\s*\Z"  # a host of a hostfile
     r"|--[A-Za-z][\w-]{1,40}(?:=\S{1,80}| [^\s-]\S{0,80})? --[A-Za-z]"
     r"|(?:sudo |nohup |env )?\s?(?:[A-Z][A-Z0-9_]{1,60}=\S{0,300} +){0,20}"
     r"(?!(?:\S{1,200}/)?(?:gcc|nvcc|cc|ld|ninja|cmake|pip3?|conda|usage) )(?:\S{1,200}/)?[A-Za-z][\w.-]{1,40}"

@@ -103,7 +103,7 @@ _SEVERAL_SAID = regex(rf"(?<![\w-])gpus\b(?!\s?[=:])|多[卡张机]|{JOB_OF_SEVE
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
     *("gpu", "npu", "hpu", "card", "chips", "nproc", "-tp", "-dp", "-pp", "tensor", "pipeline", "data_par", "data-par"),
-    *("device", "--include", "dist_t"),
+    *("device", "--include", "dist_t", " slots="),
     *OPTIONS,
     *MPI_LAUNCHERS,
 )

@@ -71,6 +71,7 @@ _BESIDE_HEAD = regex(  # of Ray, a node too: 1 head + 4 workers
     r"(?:\b(?:1|one|an?) (?:ray )?|\(|(?=head(?: node)? ?\+))head(?:[ -]?node)?(?: and|,| ?\+| with) "
     rf"(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) (?:ray )?worker(?:s|(?: nodes?))?\b(?! (?:pod|process))"
 )
+_HOSTFILE = regex(r"(?<![^\n`])([\w.@-]{1,64}) {1,8}slots=\d")
 _INSTANCES_IN_WORDS = regex(  # two AWS instances
     rf"\b(?P<v>[1-9]\d{{0,2}}|{'|'.join(NUMBER_WORDS[:8])}) (?:aws|ec2|gcp|azure|cloud) instances\b"
 )
@@ -80,7 +81,7 @@ _REPLICA_SPECS_CHARS = 4000  # at most
 _SINGLE = ("single ", "single-", "one ", "one-", "gpus of ", "单机", "--standalone")
 _SINGLE_NODE = regex(
     r"(?<!than )(?<!least )(?<!those of )(?<!equal to a )(?<!than a )(?<!type=)"
-    r"\b(?:single|one)[ -](?:(?!more|other|such|each|gpu)[a-z]{3,16} "
+    r"\b(?:single|one)[ -](?:(?!more|other|such|each|gpu|vllm|sglang|http|parameter)[a-z]{3,16} "
     r"|(?:\d{1,2} ?[x×*] ?)?(?:(?:amd|nvidia) )?(?:[a-z]{1,3}\d{2,4}[a-z]{0,2}|\d{1,2}[ -]gpu)[ -])?"
     r"(?:node|machine|server|host)\b"
     rf"(?!\sto\s(?:\d|multi|many|several|{'|'.join(NUMBER_WORDS)}))"
@@ -148,6 +149,8 @@ def count_nodes(passage: Passage) -> tuple[int, int] | None:
         counts += [(number_of(match), match.start()) for match in _INSTANCES_IN_WORDS.finditer(words)]
     if "xlarge" in words or ".metal" in words:
         counts += numbers_at(_INSTANCES, words, _INSTANCE_STARTS)
+    if " slots=" in words:
+        counts.append((len({*_HOSTFILE.findall(words)}), words.find(" slots=")))
     counts += [(number_of(match), match.start()) for match in matches_at(_SLURM_NODES, text, places(_SLURM, words))]
     counts += [
         (len(set(match["hosts"].split(","))), match.start())

@@ -17,6 +17,7 @@ _VALUE = r"(?::[a-z]\w{0,30})?[\"'\]]{0,2}\s{0,8}[=:填]?\s{0,3}[\"']?(?P<v>\d{1
 _PER_NODE_OPTIONS = (
     *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
     *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "num gpus  ", 'gpu "num', "nprocs", "numprocpernode"),
+    " slots=",  # of a hostfile
 )
 _OF_SKYPILOT = ("accelerators", "--gpus")  # accelerators: H100:8, accelerators: {A100: 4}, --gpus H200:8
 _SKYPILOTS = regex(
