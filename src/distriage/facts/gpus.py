@@ -22,8 +22,8 @@ GPU_NAME = (
     r"|Titan\s?(?:RTX|Xp|V|X)|[679][089]\d0\s?XTX?"
     r"|(?:RX\s)?Vega\s(?:56|64)"
     r"|(?:Radeon\s(?:RX\s|Pro\s)?\d{3,4}|RX\s\d{4})(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?C?)?|910[ABC]\d?C?"
-    r"|TPU\s?v\d\w{0,5}|Gaudi[ -]?[23]?|Trainium[ -]?[23]?|(?-i:Max)\s1(?:55|10)0|Apple\sM\d(?:\s(?:Pro|Max|Ultra))?"
-    r"|(?-i:M\d\s(?:Pro|Max|Ultra)))"
+    r"|TPU\s?v\d\w{0,7}(?:-\d{1,4})?|Gaudi[ -]?[23]?|Trainium[ -]?[23]?|(?-i:Max)\s1(?:55|10)0"
+    r"|Apple\sM\d(?:\s(?:Pro|Max|Ultra))?|(?-i:M\d\s(?:Pro|Max|Ultra)))"
     r"|T4|L4|L20Y?|MI(?:25|50|60)|A10G?|A30|A40|P40|M[46]0|K-?80|K[24]0[cmxX]?|H20(?:-3e)?)"
 )
 # They drive a display, even beside a card that computes.
@@ -111,7 +111,7 @@ _TPU = (
     *(f" {cores} tpu cores" for cores in (1, 8)),
 )
 _TPU_PODS = ("v2-", "v3-", "v4-", "v5e-", "v5p-", "v6e-")
-_TPU_POD = regex(r"(?<![\w.-])v[2-6][ep]?-(?:8|16|32|64|128|256|512|1024|2048)(?![\w.-])")
+_TPU_POD = regex(r"(?<![\w.-])v[2-6][ep]?-(?:8|16|32|64|128|256|512|1024|2048)(?![\w-]|\.\w)")
 _LETTERS = regex("(?<!K[24]0)[A-Za-z]+")
 _NOT_IN_CAPITALS = {
     word.upper(): word

@@ -9,10 +9,10 @@ from distriage.facts.projects import projects
 from distriage.facts.scanning import Passage, any_of, before_on_line, first_at, matches_at, places, stands_before
 
 _NAMED = regex(
-    r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3}|\d(?!\d))|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
-    r"|Red Hat Enterprise Linux|RHEL|Rocky(?: Linux|(?= (?:[89]|10)\b(?! times)))|Alibaba Cloud Linux|SUSE|SLES"
-    r"|Fedora|openEuler|Arch Linux|Amazon Linux|Scientific Linux|Linux Mint|Pop!?[ _]?OS"
-    r"|mac ?OS(?: ?X)?|(?-i:OS ?X|osx(?= v?\d))\b:?"
+    r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3}|\d(?!\d))|CentOS(?: Linux| Stream)?|Debian(?: GNU/Linux)?"
+    r"|Red Hat Enterprise Linux|RHEL|Rocky(?: Linux|(?= (?:[89]|10)\b(?! times)))|Alibaba Cloud Linux"
+    r"|SUSE(?: Linux Enterprise Server)?|SLES|Fedora(?: Linux)?|openEuler|(?:Arch|Amazon|Scientific) Linux|Linux Mint"
+    r"|Pop!?[ _]?OS|mac ?OS(?: ?X)?|(?-i:OS ?X|osx(?= v?\d))\b:?"
     # "sliding windows" is not a system
     r"|windows subsystem for linux|(?-i:W)indows(?!\s?/\s?(?:linux|mac))"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
@@ -20,7 +20,7 @@ _NAMED = regex(
     # "we win 10 games" is not a system
     r"|WSL\d?|(?<=[\s:])(?:win|(?-i:W)in\s|(?<=on )win\s|win\s(?=1[01](?:[,;)\n]|\Z)))(?=1[01]\b))"
     # GCC's release is not one of Ubuntu
-    r"(?:[ -]?(?:release |v(?=\d))?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
+    r"(?:[ -]?(?:release |v(?=\d))?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| SP\d| \([a-z]{4,10}\))?)?)",
     re.I,
 )
 _STARTS = (
