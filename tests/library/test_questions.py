@@ -71,6 +71,8 @@ def test_a_project_is_asked_for_its_version_by_its_name_if_it_is_known_to_have_a
         ("NCCL", None, "", ["Which NCCL version?"]),
         ("NCCL", None, "nccl", []),
         ("nccl-tests", None, "nccl", []),
+        ("RCCL", None, "rocm", []),  # of whose release it is
+        ("NCCL", None, "rocm", ["Which NCCL version?"]),
     ],
 )
 def test_the_version_of_what_failed_is_asked_for(

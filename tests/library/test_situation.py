@@ -114,6 +114,8 @@ def test_it_serves_at_inference_and_with_a_server_that_does_not_train(
         ("It fails on several branches (master, ours).", True),
         ("It fails on master.", True),
         ("I pulled from the main today.", True),
+        ("It fails in nvcr.io/nvidia/nemo:25.04.", True),
+        ("It fails in nvcr.io/nvidia/pytorch:25.04-py3.", False),
         ("Docker v24.0 and wandb", False),
         ("Ubuntu v22.04, in a container", False),
         ("Kernel v5.15 and Slurm v23.02", False),

@@ -9,7 +9,7 @@ from distriage.answer.verdict import MissingFact
 from distriage.base.texts import regex
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.projects import NCCL, PYTORCH, What, projects
-from distriage.facts.situation import ORDINARY, Situation
+from distriage.facts.situation import ORDINARY, Platform, Situation
 from distriage.model.label import Label
 from distriage.model.taxonomy import CAUSE, SYMPTOM
 from distriage.segments import Kind, Role, Segments
@@ -132,4 +132,6 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], me
         version = "torch"
     else:
         version = "framework_version" if project.releases else ""
-    return version if version and stated.isdisjoint({version, "framework_version"}) else None
+    of_rocm = ["rocm"] if project.platform == Platform.ROCM else []  # RCCL comes with it
+    answers = {version, "framework_version", *of_rocm}
+    return version if version and stated.isdisjoint(answers) else None

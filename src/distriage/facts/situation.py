@@ -47,7 +47,7 @@ _ATTACHED_LISTING = regex(
     r"\[[\w.-]{0,60}(?<![a-z])(?:collect)?env(?:ironment)?(?![a-z])[\w.-]{0,60}\.(?:txt|log|md|json|ya?ml)\]"
     rf"\(https://{ATTACHMENT}"
 )
-_IMAGE = regex(r"pytorch:\d\d\.\d\d-py3")  # NVIDIA's; its tag tells what is in it
+_IMAGE = regex(r"nvidia/(?P<own>nemo)?[\w-]*:v?2\d\.\d\d|pytorch:\d\d\.\d\d-py3")  # its tag tells what is in it
 _MODELS: Mapping[Platform, tuple[str, ...]] = {  # beginnings of their names
     Platform.ROCM: ("MI", "RADEON", "RX "),
     Platform.NPU: ("ASCEND", "910"),
@@ -180,8 +180,8 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
         subjects.add("device")
     if _ATTACHED_LISTING.search(words):
         stated |= {"framework_version", "torch", "nccl"}
-    if _IMAGE.search(words):
-        stated |= {"torch", "nccl"}
+    if image := _IMAGE.search(words):
+        stated |= {"torch", "nccl", *(["framework_version"] if image["own"] else [])}
     if version_stated or first_at(_PRINTED, words, places((".version", ".__version"), words)):
         stated.add("torch")
     loose = f"{own}\n{words[: len(segments.title) + _FIRST_CHARS]}"
