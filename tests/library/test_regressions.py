@@ -33,6 +33,7 @@ def pairs(body: str, identifier: str = OURS) -> list[tuple[str, str]]:
         ("NaN with TP=2 (0.8.4 fine)", "0.8.4"),
         ("Throughput dropped by 22% compared to 0.8.4.", "0.8.4"),
         ("It got slower than with v0.8.4.", "0.8.4"),
+        ("同样的命令用 0.8.4版本训练是正常的。", "0.8.4"),
         ("With torch 2.7.1 it hangs as well, but it worked in 0.8.4.", "0.8.4"),
         ("We run it with flashinfer 0.2.5.\n\nIt worked in 0.8.4.", "0.8.4"),  # which has no 0.8.4 yet
     ],
@@ -47,6 +48,7 @@ def test_a_plain_sentence_gives_the_release_that_worked(sentence: str, works: st
         "After upgrading from 0.8.4 to 0.8.5 the server hangs.",
         "Since the update from v0.8.4 to v0.8.5 it crashes.",
         "Throughput regressed from 0.8.4 to 0.8.5.",
+        "从 0.8.4 升级到 0.8.5 之后卡住",
         "Upgraded from 0.8.4 to 0.8.5 and every answer is empty.",
     ],
 )
@@ -60,6 +62,7 @@ def test_an_upgrade_gives_both_releases(sentence: str) -> None:
         "It should work in 0.8.4.",
         "I hope that it works in 0.8.4.",
         "It never worked in 0.8.4.",
+        "0.8.4 也不正常",
         "It works in 0.8.4 only if the cache is empty.",
         "Same problem: 0.8.4 works no better.",
         "Both 0.8.4 and 0.8.5 were tried; it worked in neither.",

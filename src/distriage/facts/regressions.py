@@ -23,9 +23,9 @@ from distriage.facts.versions import Comparison
 _TRIGGERS: Final = (
     *("work", "fine", "downgrad", "roll", "revert", "upgrad", "updat", "regress", "good", "last", "happen", "occur"),
     *("bump", "switch", "went back", "going back", "no issue", "no problem", "no such", "does not exist", "correct"),
-    *("stable", "broke", "compared", " than", " ok"),
+    *("stable", "broke", "compared", " than", " ok", "正常", "没问题", "可以", "升"),
 )
-_NUMBER: Final = r"\d{1,2}\.\d{1,3}(?:\.\d{1,3}){0,2}(?:\.?post\d{1,2}|\.?rc\d)?(?![\w%]|\.\d)"
+_NUMBER: Final = r"\d{1,2}\.\d{1,3}(?:\.\d{1,3}){0,2}(?:\.?post\d{1,2}|\.?rc\d)?(?!(?a:\w)|%|\.\d)"
 _WELL: Final = (
     r"(?:\s(?:just|perfectly|totally|completely|fine|well|good|great|correctly|properly|ok|okay|as\sexpected|normally"
     r"|stably?|smoothly|without\s(?:any\s)?(?:issues?|problems?|errors?))){0,2}"
@@ -53,7 +53,7 @@ _UNCERTAIN: Final = regex(
 )
 _BEFORE_CHARS: Final = 16
 _BEHIND_CHARS: Final = 60
-_END: Final = regex(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?](?=\s|\Z)|\n|;\s")
+_END: Final = regex(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?](?=\s|\Z)|\n|;\s|[。；]")
 _MOST_CHARS: Final = 600  # of a sentence
 
 
@@ -137,8 +137,8 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Patt
         rf"(?:upgrad|updat|bump|mov|switch|migrat|go)(?:ing|ed|e)\s(?:{ours}\s){{0,3}}?(?:from\s)?"
         rf"|\bafter\s(?:the\s)?(?:{called})?\s?(?:upgrade|update)\s(?:from\s)?"
         rf"|\bregress(?:ion|ed|es)\s(?:from|between)\s"
-        rf"|\A\W{{0,4}}(?:(?:i|we)\s)?(?:have\s)?(?:just\s|recently\s)?(?:upgrad|updat)ed\s(?:{ours}\s){{0,3}}?from\s)"
-        rf"{name}{x}(?:-[\w.]{{1,20}})?[`'\"*)]{{0,2}}\s?(?:to|->|→|=>|and|vs\.?)\s?{name}{y}",
+        rf"|从\s?|\A\W{{0,4}}(?:(?:i|we)\s)?(?:have\s)?(?:just\s|recently\s)?(?:upgrad|updat)ed\s(?:{ours}\s){{0,3}}?from\s)"
+        rf"{name}{x}(?:-[\w.]{{1,20}})?[`'\"*)]{{0,2}}\s?(?:to|->|→|=>|and|vs\.?|升级?到了?|更新到了?)\s?{name}{y}",
         re.I,
     )
     texts = (
@@ -153,6 +153,7 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Patt
         rf"\b(?:drop|slow|regress|degrad|worse|decreas)\w{{0,6}}\s[^\n]{{0,60}}?\b(?:compared\s(?:to|with|against)|than)(?:{_IN})?\s{name}{x}",
         rf"\b(?:downgrad(?:e|ed|ing)|roll(?:ing|ed)?\sback|revert(?:ing|ed)?|switch(?:ing|ed)?\sback|go(?:ing)?\sback|went\sback)\s"
         rf"(?:{name}(?:from\s{name}v?{_NUMBER}\s)?)(?:back\s)?to\s{name}{x}[^\n]{{0,60}}?\b{_FIXES}\b",
+        rf"{x}\s?(?:版本?)?[^\n\d，,.不没无]{{0,8}}(?:正常|没问题|没有问题|可以(?:正常)?(?:训练|运行|跑|用))",
         rf"\blast\s(?:known\s)?(?:working|good)\s(?:version|release)(?:\s(?:is|was))?[\s:=]{{1,3}}{name}{x}",
     )
     is_release = re.compile(rf"(?:\b(?:version|release|image|tag|v|in)|{called})[\s:=@/`'\"*(-]{{0,3}}v?\Z", re.I)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from distriage.base.texts import folded, regex
-from distriage.facts.release.names import OTHER, WORD, Names, kinds_of, named, whose
+from distriage.facts.release.names import OTHER, Names, kinds_of, named, whose, words_of
 from distriage.facts.release.others import goes_on, is_of_another, is_upgrade_of_another
 from distriage.facts.release.places import Of, Place, is_not_in_use, versions_in
 from distriage.facts.scanning import Passage, Source, any_of, places
@@ -22,7 +22,7 @@ from distriage.segments import Kind
 _BEHIND = regex(
     r"(?P<described>-[1-9]\d{0,4}-g[0-9a-f]{6})|(?P<end>[`'\"*)\]]{0,3}(?:[\s.,;)|]{0,3}(?:\n|\Z)|[.,;)]\s))"
     r"|(?P<file>[.-]?(?:py|md|txt|html|tar|whl|jar|zip|sh|so|js)\b|/)|(?P<colon>[`'\"*)]{0,3}:)"
-    r"|(?P<unit>\s?(?:[GMTK]i?B|ms|s|sec|min|hours?|[x×%°]|times|[GM]Hz|epochs?|[KMB])\b|e[-+]?\d|[\w×%]|\.\d|-\d"
+    r"|(?P<unit>\s?(?:[GMTK]i?B|ms|s|sec|min|hours?|[x×%°]|times|[GM]Hz|epochs?|[KMB])\b|e[-+]?\d|(?a:\w)|[×%]|\.\d|-\d"
     r"|\s?[*/+]\s?\d)|(?P<dash>[-_][a-z])|(?P<arrow>\s(?:->|→))|(?P<closed>[`'\"*)\]])",
     re.I,
 )
@@ -31,7 +31,7 @@ _SIGN = regex(
     r"(?P<pin>==)|(?P<to>>-|→)|=?(?P<bound>[<>~!])|(?P<label>[:=])|(?P<at>@)|(?P<open>[(\[])|(?P<path>[/\\])|(?P<dash>[-_])"
 )
 _V = regex(r"(?<![^\W_])v\.?\s?[`'\"*]{0,2}\Z")
-_END = regex(r"[.;!?]\s")  # of a sentence
+_END = regex(r"[.;!?]\s|[。；！？]")  # of a sentence
 _DOES = regex(r"\sdoes(?:[.,;\n]|\Z)")
 _DOES_NOT = regex(r"\s(?:does|did)(?:\snot|n['’]t)(?:[.,;)\n]|\Z)")
 _HAS_NONE = regex(r"\sha[ds]\sno\s(?:such\s|this\s)?(?:problem|issue|bug|error)s?\b")
@@ -122,7 +122,7 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
         before = before[: letter.start()]
         yield "v"
     behind = words[one.end : one.end + _BEHIND_CHARS].partition("\n")[0]
-    said = kinds_of(WORD.findall(_END.split(before)[-1])[-_WORDS_BEFORE:])
+    said = kinds_of(words_of(_END.split(before)[-1])[-_WORDS_BEFORE:])
     match, sign = _BEHIND.match(words, one.end), _SIGN.match(before.rstrip(_QUOTES)[::-1])
     name, *further = named(before, names, is_number=one.of is Of.NUMBER)
     goes_on_with = name == "no name" and goes_on(words, one.begin, one.value, names)
@@ -131,19 +131,19 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
     signs = (
         f"just after {(said[-1] or 'name') if said else 'nothing'}",
         f"then {match.lastgroup if match else 'word'}",
-        f"sign {sign.lastgroup if sign else 'glued' if before[-1:].isalpha() else 'apart'}",
+        f"sign {sign.lastgroup if sign else 'glued' if 'a' <= before[-1:] <= 'z' else 'apart'}",
     )
     yield from (name, *further, *signs, *(f"{name}, {sign}" for sign in signs))
     if name == "no name" and words[begin - 1 : begin] == "\n":
         above = words[max(0, begin - _BEFORE_CHARS) : begin - 1].rpartition("\n")[2]
-        yield f"above {whose(WORD.findall(above), names)}"
+        yield f"above {whose(words_of(above), names)}"
     if {"not", "fails"} <= {*said}:
         is_other = said[-2:] == ["not", "within"] and "fails" in said[:-2]  # hangs in 0.9.1, not in 0.9.0
         said.append("works" if is_other else "denied")
     elif {"not", "works"} <= {*said}:
         said = ["fails" if kind == "works" else kind for kind in said]
     yield from (f"after {kind}" for kind in said if kind)
-    following = kinds_of(WORD.findall(_END.split(behind)[0])[:_WORDS_BEHIND])
+    following = kinds_of(words_of(_END.split(behind)[0])[:_WORDS_BEHIND])
     yield from (f"before {kind}" for kind in following if kind)
     yield from _outcome(said, following, behind)
     if any_of(_COMPARED_WORDS, before) and _COMPARED_WITH.search(before):
@@ -182,7 +182,7 @@ def _placed(passage: Passage, one: Place, around: tuple[str, str], names: Names)
         yield IN_A_TABLE
     if "[ ]" in before or "[x]" in before:
         yield "ticked"
-    words = WORD.findall(folded(heading))
+    words = words_of(folded(heading))
     said = set(kinds_of(words)) - {""}
     yield from (f"heading {kind}" for kind in said)
     yield from (f"{place}, heading {kind}" for kind in said & {"version", "commit"})

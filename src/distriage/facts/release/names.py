@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from distriage.base.texts import packaged_table, regex
 from distriage.facts.projects import PYTORCH, Tracker, projects
 
-WORD = regex(r"[^\W\d_](?:[\w-]|'(?=[a-z]))*")
+_HAN: Final = "\u4e00-\u9fff"
 OTHER: Final = "other"
 _NO_LETTERS = regex(r"[^a-z0-9]+")
 # "installed by pip: 0.6.3"
@@ -38,6 +38,17 @@ def letters_of(words: str) -> str:
     return _NO_LETTERS.sub("", words)
 
 
+def words_of(text: str) -> list[str]:
+    """The words of a text; of Chinese, which sets no blanks, those of `words.toml` and what stands between them."""
+    return _word().findall(text)
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    known = "|".join(sorted((word for word in kinds_of_words() if not word.isascii()), key=len, reverse=True))
+    return re.compile(rf"[^\W\d_{_HAN}](?:[^\W{_HAN}]|-|'(?=[a-z]))*|{known}|(?:(?!{known})[{_HAN}])+")
+
+
 def kinds_of(words: Iterable[str]) -> list[str]:
     """The kind of each word, or empty."""
     kinds = kinds_of_words()
@@ -57,7 +68,7 @@ def named(before: str, names: Names, *, is_number: bool) -> Iterator[str]:
         before: Its line up to it, in small letters.
         is_number: Whether the version is a number; a commit may stand behind "git".
     """
-    here, kinds = WORD.findall(before), kinds_of_words()
+    here, kinds = words_of(before), kinds_of_words()
     runs = _runs(here)
     may_be_tool = is_number and not _BY_TOOL.search(before)
     while here and here[-1] in kinds and letters_of(here[-1]) not in names.own:
@@ -87,7 +98,7 @@ def named(before: str, names: Names, *, is_number: bool) -> Iterator[str]:
         yield "other on line"
     if not long.isdisjoint(runs):
         yield "own on line"
-        label = _parts(WORD.findall(before.rpartition(":")[0]))
+        label = _parts(words_of(before.rpartition(":")[0]))
         if any("".join(label[:count]) in long for count in range(1, _WORDS_OF_NAME + 1)):
             yield "own in label"
 
