@@ -25,7 +25,7 @@ from distriage.facts.counting.options import JOB_OF_SEVERAL, asks_for_one
 from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
-from distriage.facts.projects import PYTORCH, Tracker, What, projects
+from distriage.facts.projects import NCCL, PYTORCH, Tracker, What, projects
 from distriage.facts.regressions import worked_before
 from distriage.facts.release.likeliest import likeliest_version
 from distriage.facts.release.others import is_pair_of_product
@@ -127,6 +127,8 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         printed = versions_of_packages(output, Versions(), labelled=True)
         versions |= {fact: named for fact, named in printed.items() if not versions[fact]}
     versions["python"] = versions["python"] or python_of_paths(output, own, stated)
+    if framework[0] == NCCL:
+        versions["nccl"] = versions["nccl"] or versions["framework_version"]
     versions = {
         fact: of_a_list(of_title(named, segments.title), stated.text or output.text) for fact, named in versions.items()
     }

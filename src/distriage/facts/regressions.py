@@ -23,7 +23,7 @@ from distriage.facts.versions import Comparison
 _TRIGGERS: Final = (
     *("work", "fine", "downgrad", "roll", "revert", "upgrad", "updat", "regress", "good", "last", "happen", "occur"),
     *("bump", "switch", "went back", "going back", "no issue", "no problem", "no such", "does not exist", "correct"),
-    *("stable", "broke", "compared", " than", " ok", "正常", "没问题", "可以", "升"),
+    *("stable", "broke", "compared", " than", " ok", "正常", "没问题", "可以", "升", "passe"),
 )
 _NUMBER: Final = r"\d{1,2}\.\d{1,3}(?:\.\d{1,3}){0,2}(?:\.?post\d{1,2}|\.?rc\d)?(?!(?a:\w)|%|\.\d)"
 _WELL: Final = (
@@ -142,12 +142,12 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Patt
         re.I,
     )
     texts = (
-        rf"\b(?:works?|worked|working|runs|ran){_WELL}{_IN}\s{name}{x}",
+        rf"\b(?:works?|worked|working|passe[sd]|runs|ran){_WELL}{_IN}\s{name}{x}",
         rf"\b(?:was|is|were)\s(?:fine|ok|okay|good|stable|correct){_IN}\s{name}{x}",
         rf"\b(?:does|did|do)(?:\snot|n['’]t)\s(?:happen|occur|exist|appear|have\s(?:this|that|the)\s(?:issue|problem|bug|error))(?:\s(?:at\sall|anymore))?"
         rf"(?:{_IN}\s{name}|\s){x}",
         rf"\bno\s(?:such\s)?(?:issues?|problems?|errors?){_IN}\s{name}{x}",
-        rf"{x}[`'\"*)]{{0,3}},?\s(?:it\s|everything\s|all\s)?(?:just\s)?(?:works?|worked|is\sworking|(?:is|was|runs|ran)\s(?:fine|ok|okay|good|stable)"
+        rf"{x}[`'\"*)]{{0,3}},?\s(?:it\s|everything\s|all\s)?(?:just\s)?(?:works?|worked|passe[sd]|is\sworking|(?:is|was|runs|ran)\s(?:fine|ok|okay|good|stable)"
         rf"|(?:(?:does|did)(?:\snot|n['’]t)\shave\s(?:this|the|that)|ha[ds]\sno(?:\ssuch|\sthis)?)\s(?:issues?|problems?|bugs?|errors?))\b",
         rf"{x}[`'\"*]{{0,2}}(?:\s|:\s|\s=\s)(?:is\s|was\s)?(?:fine|ok|okay|good)(?=\)|[.,;]?\Z)",
         rf"\b(?:drop|slow|regress|degrad|worse|decreas)\w{{0,6}}\s[^\n]{{0,60}}?\b(?:compared\s(?:to|with|against)|than)(?:{_IN})?\s{name}{x}",

@@ -20,7 +20,7 @@ _ADDRESS = (  # of a network
 )
 _FACTOR = r"(?!\d{0,2}[xB](?!\w))"  # 2.5x, or any 2.5; a model of 1.8B
 VERSION = (
-    rf"{_ADDRESS}(?P<v>\d+\.\d+(?:\.\d+){{0,2}}(?:(?!{_OF_BUILD})[-+.]?{_SUFFIX}(?:(?!{_OF_BUILD})[-+]{_SUFFIX})*)?)"
+    rf"{_ADDRESS}(?P<v>\d+\.\d+(?:\.\d+(?:\.(?!\d{{5}}(?!\d))\d+)?)?(?:(?!{_OF_BUILD})[-+.]?{_SUFFIX}(?:(?!{_OF_BUILD})[-+]{_SUFFIX})*)?)"
     rf"{_FACTOR}"
 )
 # MXNet's listing begins a part with a rule; an item's number may stand close: "4.pytorch version: 1.5.1"
@@ -57,7 +57,7 @@ _ONLY = regex(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))
 _WORKS_BEHIND = regex(
     r"(?!\)?,\s(?:it\s)?(?:works?|worked)\s(?:fine\s)?(?:with|in|on|under|for)\s(?:the\s)?(?:[\w.-]{1,30}[\s=]{1,2})?v?\d)"
     r"(?:\.x\b)?(?:-cp\d\S{0,40})?[`'\"*)]{0,3},?\s(?:it\s|this\s|everything\s|all\s|the\ssame\s\w{3,9}\s)?"
-    r"(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok|all\sright)|does\sit\sright|(?:ha[ds]\s)?no\s(?:this|such)\s(?:bug|problem|issue|error)"
+    r"(?:works?|worked|passe[sd]|(?:is|was|runs|ran)\s(?:fine|ok|all\sright)|does\sit\sright|(?:ha[ds]\s)?no\s(?:this|such)\s(?:bug|problem|issue|error)"
     r"|(?:does|did)(?:n't|\snot)(?:\s(?:have|show)\s(?:this|it|that)(?:\s(?:bug|problem|issue|error))?)?(?=[.,;\n]|\Z)|helps|(?:solv|fix|resolv)e[sd])\b"
     r"(?!\s(?:but|(?:\w{1,12}\s)?only|until|except|around))|\s?\|(?:[^|\n]{1,20}\|)?\s?(?:normal|works|ok|fine|good)\b|\s?(?:就|则)?(?:没问题|没有问题|正常)"
     r"|[`'\"*)]{0,3},?\s(?:ok(?:ay)?|good|fine|all\sright|it\swas)\b(?!-|\s(?:until|but))|[`'\"*)]{0,3}:\s(?:ok(?:ay)?|good|fine|all\sright)(?=[.,;\n]|\Z)|[`'\"*)]{0,3},?\sit\sdoes(?=[.,;\n]|\Z)|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
@@ -65,7 +65,7 @@ _WORKS_BEHIND = regex(
 )
 # Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".
 _WORKS_BEFORE = regex(
-    r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|(?:is|was)\sworking|fine|ok|as\s(?:they|it)\sdo(?:es)?|does(?:n.t|\snot)\s(?:occur|happen)"
+    r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|passe[sd]|used\sto\swork|(?:is|was)\sworking|fine|ok|as\s(?:they|it)\sdo(?:es)?|does(?:n.t|\snot)\s(?:occur|happen)"
     r"|(?:issue|problem|bug|error|crash|hang|it|this|that)\s(?:does|did)(?:n.t|\snot)\s(?:appear|exist|happen|occur)"
     r"|not\sreproduc(?:ed|ible)"
     r"|no\s(?:problems?|errors?|issues?))\s(?:fine\s|well\s|correctly\s)?(?:with|on|in|under|up\sto)\s(?:the\s)?\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z"
@@ -83,12 +83,13 @@ _UP_TO = regex(r"\b(?P<works>(?:works|worked|fine|ok) )?(?:up to|until|till) (?:
 _UP_TO_CHARS = 36  # at most
 _COULD = regex(r"[`'\"]{0,2},? (?:i|we|it|this|everything|all) (?:could|can|was|worked|works|ran|did)\b", re.I)
 _DOWNGRADED = regex(rf"[Dd]owngrad(?:e|ed|ing)\s(?:[\w-]{{1,30}}\s)?to\sv?{VERSION}")
-# "Is this fixed in vLLM 0.11?", "does NCCL 2.28 fix it?", "we cannot upgrade to torch 2.7"
+# "Is this fixed in vLLM 0.11?", "does NCCL 2.28 fix it?", "we cannot upgrade to torch 2.7", "support Python 3.14"
 _ASKED_BEFORE = regex(
     r"(?:\b(?:is|was|will|has|should)\s(?:this|it|that)\s(?:already\s|be\s|been\s){0,2}"
     r"(?:fixed|solved|resolved|supported|planned|addressed)\s(?:in|with|by)\s(?:the\s)?"
     r"|\b(?:can(?:not|\s?n.t)|unable\sto|plan(?:ning)?\sto|would\slike\sto)\s(?:upgrade|update|move|switch|go)\sto\s"
-    r"|\b(?P<does>does|would|will)\s)\Z",
+    r"|(?:(?<!not\s)\bsupport(?:s|ing)?(?:\sfor)?|\brequires?|希望[^\n，。]{0,12}?(?:支持|提供))\s?"
+    r"(?:[\w-]{2,9}\s[\d.]{1,7}(?:\s(?:and|[+&])\s|[,、]\s?))?|\b(?P<does>does|would|will)\s)\Z",
     re.I,
 )
 _ASKED_BEFORE_CHARS = 50  # at most
@@ -106,7 +107,7 @@ _LEFT_BEFORE = regex(
     re.I,
 )
 _LEFT_BEFORE_CHARS = 90  # at most
-_LEFT_BEHIND = regex(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
+_LEFT_BEHIND = regex(r"[`'\"*)]{0,3}\s(?:to\s|(?P<arrow>->|→)\s(?:[\w-]{1,30}\s)?v?\d+\.\d)")
 # setuptools-scm's version of a checkout without tags, `0.1.dev7393+gb1c1fe3`: a commit.
 UNTAGGED = regex(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 # `git describe` before the release that it is of: v2.2.0-rc4-8-g2b96f3662b 2.2.0
@@ -274,7 +275,8 @@ def _works(text: str, start: int, end: int) -> bool:
 def _is_left(text: str, start: int, end: int) -> bool:
     """Whether a version, with its name from `start` to `end`, is the one before an upgrade."""
     behind = _LEFT_BEHIND.match(text, end)
-    return bool(behind and _LEFT_BEFORE.search(text, max(0, start - _LEFT_BEFORE_CHARS), start))
+    begin = max(0, start - _LEFT_BEFORE_CHARS)
+    return behind is not None and bool(behind["arrow"] or _LEFT_BEFORE.search(text, begin, start))
 
 
 def is_last_good(text: str, start: int, end: int) -> bool:

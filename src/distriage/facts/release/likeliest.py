@@ -33,11 +33,17 @@ def likeliest_version(stated: Passage, output: Passage, tracker: Tracker) -> Ver
             needs no name.
     """
     found = [
-        (fits()[one.of].probability(one.measures), one)
+        (_probability(one), one)
         for one in mentions(stated, output, names_of(tracker))
         if tracker.repository or one.of is Of.COMMIT
     ]
     return Versions({one.value: one.source for one in chosen(found)})
+
+
+def _probability(one: Mention) -> float:
+    """By the weights of its kind; a commit told with its branch is at least as likely as that."""
+    kinds = {one.of, Of.BRANCH} if "is main" in one.measures else {one.of}
+    return max(fits()[of].probability(one.measures) for of in kinds)
 
 
 def chosen(found: Iterable[tuple[float, Mention]], least: float | None = None) -> Sequence[Mention]:

@@ -30,8 +30,10 @@ _BRANCH = regex(
     r"(?<![\w-])(?<!\w\[)(?P<name>main|master|nightly|develop|dev|trunk)(?![\w-]|\.\w"
     rf"|/(?!{_HASH})\w|\s{{1,9}}__libc"
     r"|\s(?:process|thread|node|pod|port|rank|worker|addr|proc|loop|function|reason|problem|issue|goal|idea)s?\b)"
-    r"(?:[`'\"*)]{0,3}\s(?:branch|build|version|image|wheels?))?[`'\"*:@(\s/-]{0,5}"
-    rf"(?:(?:of|at|from|commit|on)\s)?[`'\"*:@(\s-]{{0,3}}(?:(?P<hash>{_HASH})|(?P<date>20\d\d-?[01]\d-?[0-3]\d(?!\d)))?",
+    r"(?:[`'\"*)]{0,3}\s(?:branch|build|version|image|wheels?))?[`'\"*:@,(\s/-]{0,5}"
+    rf"(?:(?:of|at|from|on|with|as\sof(?:\s[a-z]{{3,9}}\s\d\d?,?\s20\d\d,)?)\s)?"
+    rf"(?:(?:latest\s)?commit(?:\s(?:id|hash|number))?[\s:]{{1,4}})?[`'\"*:@(\s-]{{0,3}}"
+    rf"(?:(?P<hash>{_HASH})|(?P<date>20\d\d-?[01]\d-?[0-3]\d(?!\d)))?",
     re.I | re.A,
 )
 _LOCAL_IMAGE = regex(r"=[\w.-]{1,60}:\Z")  # --image=trainer:dev
@@ -138,7 +140,8 @@ def _branches(passage: Passage, begin: int, end: int) -> Iterator[Place]:
         name, commit, date = branch["name"].lower(), branch["hash"], branch["date"]
         measures = [f"is {_SAME_BRANCH.get(name, name)}"]
         of, value = (Of.COMMIT, f"commit {commit}") if commit else (Of.BRANCH, f"{name} {date}" if date else name)
-        yield Place(of, value, branch.start(), branch.end("name"), branch.end(), [*measures, *["dated"] * bool(date)])
+        end = branch.end("hash" if commit else "name")
+        yield Place(of, value, branch.start(), end, branch.end(), [*measures, *["dated"] * bool(date)])
 
 
 def _commits(passage: Passage, begin: int, end: int) -> Iterator[Place]:
