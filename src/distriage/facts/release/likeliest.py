@@ -13,7 +13,7 @@ from typing import Final
 from distriage.base.texts import packaged_table
 from distriage.base.types import Fit
 from distriage.facts.projects import Tracker
-from distriage.facts.release.mentions import COMPARED, FAILS, IN_A_TABLE, WORKS, Mention, mentions
+from distriage.facts.release.mentions import A_CLAUSE, COMPARED, FAILS, IN_A_TABLE, WORKS, Mention, mentions
 from distriage.facts.release.names import names_of
 from distriage.facts.release.places import Of
 from distriage.facts.scanning import Passage
@@ -33,17 +33,20 @@ def likeliest_version(stated: Passage, output: Passage, tracker: Tracker) -> Ver
             needs no name.
     """
     found = [
-        (_probability(one), one)
+        (_probability(one, at_home=bool(tracker.repository)), one)
         for one in mentions(stated, output, names_of(tracker))
         if tracker.repository or one.of is Of.COMMIT
     ]
     return Versions({one.value: one.source for one in chosen(found)})
 
 
-def _probability(one: Mention) -> float:
-    """By the weights of its kind; a commit told with its branch is at least as likely as that."""
+def _probability(one: Mention, *, at_home: bool) -> float:
+    """By the weights of its kind. A commit is at least as likely as the branch that it is told with; and in the
+    product's tracker it is likely enough if a clause tells nothing else.
+    """
     kinds = {one.of, Of.BRANCH} if "is main" in one.measures else {one.of}
-    return max(fits()[of].probability(one.measures) for of in kinds)
+    least = fits()[one.of].least if at_home and A_CLAUSE in one.measures else 0.0
+    return max(least, *(fits()[of].probability(one.measures) for of in kinds))
 
 
 def chosen(found: Iterable[tuple[float, Mention]], least: float | None = None) -> Sequence[Mention]:

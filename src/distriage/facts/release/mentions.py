@@ -30,6 +30,7 @@ _BEHIND = regex(
 _SIGN = regex(
     r"(?P<pin>==)|(?P<to>>-|→)|=?(?P<bound>[<>~!])|(?P<label>[:=])|(?P<at>@)|(?P<open>[(\[])|(?P<path>[/\\])|(?P<dash>[-_])"
 )
+_COMMIT = regex(r"(?:\A|[.,;，。]\s?)\W{0,4}commit(?:\s(?:id|hash))?[\s:]{1,2}\W?\Z")
 _V = regex(r"(?<![^\W_])v\.?\s?[`'\"*]{0,2}\Z")
 _END = regex(r"[.;!?]\s|[。；！？]")  # of a sentence
 _DOES = regex(r"\sdoes(?:[.,;\n]|\Z)")
@@ -38,6 +39,7 @@ _HAS_NONE = regex(r"\sha[ds]\sno\s(?:such\s|this\s)?(?:problem|issue|bug|error)s
 WORKS: Final = "said to work"
 FAILS: Final = "said to fail"
 COMPARED: Final = "compared with"
+A_CLAUSE: Final = "a clause of its own"  # "H800, commit 2c4f1d9."
 IN_A_TABLE: Final = "in a table's first column"
 # "Dropped 22% compared to 0.10.2", "slower than vllm 0.8.2", "regression against 0.8.4"
 _COMPARED_WORDS: Final = ("than", "compared", "relative", "against")
@@ -134,6 +136,8 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
         f"sign {sign.lastgroup if sign else 'glued' if 'a' <= before[-1:] <= 'z' else 'apart'}",
     )
     yield from (name, *further, *signs, *(f"{name}, {sign}" for sign in signs))
+    if one.of is Of.COMMIT and match and match.lastgroup == "end" and _COMMIT.search(before):
+        yield A_CLAUSE
     if name == "no name" and words[begin - 1 : begin] == "\n":
         above = words[max(0, begin - _BEFORE_CHARS) : begin - 1].rpartition("\n")[2]
         yield f"above {whose(words_of(above), names)}"
