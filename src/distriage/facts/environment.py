@@ -132,6 +132,12 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     versions = {
         fact: of_a_list(of_title(named, segments.title), stated.text or output.text) for fact, named in versions.items()
     }
+    others = _versions_of_others(framework[0], own, stated)
+    comparisons = _comparisons(own, projects().tracker_of(identifier), {**versions, **others})
+    product = versions["framework_version"]
+    working = {pair.works for pair in comparisons if pair.fact == "framework_version"}
+    failing = {one: at for one, at in product.in_use.items() if one not in working}
+    versions["framework_version"] = replace(product, in_use=failing or product.in_use)
     is_example = _is_example(segments.title, own, output)
     named_gpus = gpu_places(stated.words)
     model = None if is_example else gpu_model(stated, named_gpus)
@@ -170,7 +176,6 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         found |= _placed("launcher", launcher_of(stated), stated) or _placed("launcher", launcher_of(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
     values: dict[str, Any] = {"framework": framework[0], **{fact: value for fact, (value, _) in found.items()}}
-    others = _versions_of_others(framework[0], own, stated)
     facts = EnvironmentFacts(
         **values,
         others={name: next(iter(named.in_use)) for name, named in others.items()},
@@ -185,7 +190,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
             **{fact: source for fact, (_, source) in found.items()},
             **{name: next(iter(named.in_use.values())) for name, named in others.items()},
         },
-        comparisons=_comparisons(own, projects().tracker_of(identifier), {**versions, **others}),
+        comparisons=comparisons,
     )
     never = frozenset(fact for fact in absent if getattr(facts, fact) is None)
     return replace(facts, absent=never) if absent else facts
