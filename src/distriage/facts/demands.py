@@ -1,10 +1,11 @@
-"""Hardware that a report asks for or lacks, rather than uses. Pure."""
+"""Hardware that a report asks for, lacks or gives as an example, rather than uses. Pure."""
 
 from __future__ import annotations
 
 import re
 
 from distriage.base.texts import regex
+from distriage.facts.scanning import Passage
 
 # Words before a number that is not a count: part of another ("0.8.5 server"), of a name ("ZeRO-3 nodes", "HTTP 500
 # server", "RTX 6000 GPUs", "Windows 10 machine"), or of a supposed machine.
@@ -43,6 +44,13 @@ _TOO_MUCH = regex(
     r"|too (?:many|much) for (?:me|us|our|my)\b)",
     re.I,
 )
+_PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
+_DOCUMENT = regex(r"\[docs?\]|\bdocs?:|\breadme\b", re.I)  # names an example's
+# Words of a report that an example was run or fails
+_WAS_RUN = regex(
+    r"\b(?:i|we) (?:\w{2,10} )?(?:run|ran|running|use|used|using|tried|try|launch(?:ed)?|train(?:ed)?|start(?:ed)?)\b"
+    r"|\b(?:hangs?|hung|stuck|crash(?:es|ed)?|fail(?:s|ed|ure)?|can ?not|\w{0,30}errors?(?! in\b))\b"
+)
 
 
 def is_no_count(text: str, place: int) -> bool:
@@ -61,3 +69,10 @@ def is_lacked(text: str, place: int) -> bool:
     if _TOO_MUCH.match(text, place):
         return True
     return bool(_LACKED.match(text, place) and _DEMAND.search(text, max(0, place - _DEMAND_CHARS), place))
+
+
+def is_example(title: str, own: Passage, output: Passage) -> bool:
+    """Whether the hardware and commands are those of a plan or of a documentation's example which nobody ran."""
+    if _PLAN.search(title):
+        return True
+    return bool(_DOCUMENT.search(title)) and not (output.text or _WAS_RUN.search(own.words))

@@ -5,7 +5,6 @@ A fact is only stated, never inferred: a version beside the name of the package,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -22,6 +21,7 @@ from distriage.facts.counting.each import (
 )
 from distriage.facts.counting.nodes import are_on_a_machine, count_nodes, highest_rank, printed_counts
 from distriage.facts.counting.options import JOB_OF_SEVERAL, asks_for_one
+from distriage.facts.demands import is_example
 from distriage.facts.frameworks import framework_of, frameworks_in, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places, listed_gpus
 from distriage.facts.packages import python_of_paths, torch_versions, versions_of_packages
@@ -37,13 +37,6 @@ from distriage.facts.versions import Comparison, Versions
 from distriage.segments import Segments, split
 
 _Value = TypeVar("_Value", str, int)
-_PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
-_DOCUMENT = regex(r"\[docs?\]|\bdocs?:|\breadme\b", re.I)  # names an example's
-# Words of a report that an example was run or fails
-_WAS_RUN = regex(
-    r"\b(?:i|we) (?:\w{2,10} )?(?:run|ran|running|use|used|using|tried|try|launch(?:ed)?|train(?:ed)?|start(?:ed)?)\b"
-    r"|\b(?:hangs?|hung|stuck|crash(?:es|ed)?|fail(?:s|ed|ure)?|can ?not|\w{0,30}errors?(?! in\b))\b"
-)
 _OF_A_MAC = regex(r"(?:Apple )?M\d\b|.*\d{3}M\b")  # M2 Max, GeForce GT 750M
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 
@@ -138,9 +131,9 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     working = {pair.works for pair in comparisons if pair.fact == "framework_version"}
     failing = {one: at for one, at in product.in_use.items() if one not in working}
     versions["framework_version"] = replace(product, in_use=failing or product.in_use)
-    is_example = _is_example(segments.title, own, output)
+    example = is_example(segments.title, own, output)
     named_gpus = gpu_places(stated.words)
-    model = None if is_example else gpu_model(stated, named_gpus)
+    model = None if example else gpu_model(stated, named_gpus)
     found: dict[str, tuple[str | int, Source]] = {}
     absent = absent_things(stated.words)
     if absent and (model or versions["cuda"] or names_other_device(own.words)):
@@ -149,12 +142,12 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         model is None and _is_on_cpu(own, stated, output, versions["torch"]) and not names_other_device(stated.words)
     )
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
-    nodes = None if is_example else count_nodes(started)
+    nodes = None if example else count_nodes(started)
     serves = projects().is_a(framework[0], What.SERVER)
     gpus = count_gpus(started, names_gpu=bool(named_gpus), on_gpus=on_gpus, serves=serves)
     if nodes and nodes[0] == 1 and gpus.total and gpus.total[0] > MOST_ON_A_NODE:
         nodes = None  # it works, or happens too, on a single one
-    counted = {} if is_example else _counted(started, output, nodes, gpus)
+    counted = {} if example else _counted(started, output, nodes, gpus)
     if 0 < counted.get("gpu_count", (0,))[0] <= highest_rank(output):
         del counted["gpu_count"]  # it is of one node
     if on_cpu:
@@ -172,7 +165,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     is_remote = bool(nodes and nodes[0] > 1) or (model is not None and not _OF_A_MAC.match(model[0]))
     system = system_of(stated, is_remote=is_remote)
     found |= _placed("os", system, stated) or _placed("os", windows_of_paths(output), output)
-    if not is_example:
+    if not example:
         found |= _placed("launcher", launcher_of(stated), stated) or _placed("launcher", launcher_of(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
     values: dict[str, Any] = {"framework": framework[0], **{fact: value for fact, (value, _) in found.items()}}
@@ -194,13 +187,6 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     )
     never = frozenset(fact for fact in absent if getattr(facts, fact) is None)
     return replace(facts, absent=never) if absent else facts
-
-
-def _is_example(title: str, own: Passage, output: Passage) -> bool:
-    """Whether the hardware and commands are those of a plan or of a documentation's example which nobody ran."""
-    if _PLAN.search(title):
-        return True
-    return bool(_DOCUMENT.search(title)) and not (output.text or _WAS_RUN.search(own.words))
 
 
 def _comparisons(own: Passage, tracker: Tracker, versions: Mapping[str, Versions]) -> tuple[Comparison, ...]:

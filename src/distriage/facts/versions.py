@@ -78,10 +78,6 @@ _LAST_GOOD_BEFORE = regex(
     re.I,
 )
 _LAST_GOOD_BEFORE_CHARS = 100  # at most
-# "Up to 1.7.7 I could", "it worked until 1.7.7"
-_UP_TO = regex(r"\b(?P<works>(?:works|worked|fine|ok) )?(?:up to|until|till) (?:version )?[`v]{0,2}\Z", re.I)
-_UP_TO_CHARS = 36  # at most
-_COULD = regex(r"[`'\"]{0,2},? (?:i|we|it|this|everything|all) (?:could|can|was|worked|works|ran|did)\b", re.I)
 _DOWNGRADED = regex(rf"[Dd]owngrad(?:e|ed|ing)\s(?:[\w-]{{1,30}}\s)?to\sv?{VERSION}")
 # "Is this fixed in vLLM 0.11?", "does NCCL 2.28 fix it?", "we cannot upgrade to torch 2.7", "support Python 3.14"
 _ASKED_BEFORE = regex(
@@ -277,12 +273,6 @@ def _is_left(text: str, start: int, end: int) -> bool:
     behind = _LEFT_BEHIND.match(text, end)
     begin = max(0, start - _LEFT_BEFORE_CHARS)
     return behind is not None and bool(behind["arrow"] or _LEFT_BEFORE.search(text, begin, start))
-
-
-def is_last_good(text: str, start: int, end: int) -> bool:
-    """Whether the release between two places is said to be the last one that works."""
-    before = _UP_TO.search(text, max(0, start - _UP_TO_CHARS), start)
-    return bool(before and (before["works"] or _COULD.match(text, end)))
 
 
 def _written(match: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from distriage.base.texts import folded, regex
 from distriage.facts.scanning import Passage, matches_at, places
-from distriage.facts.versions import UNTAGGED, VERSION, is_last_good
+from distriage.facts.versions import UNTAGGED, VERSION
 
 _NUMBER_WITHIN = regex(r"\d\.\d")
 _NUMBER = regex(rf"{VERSION}(?:\+[0-9a-f]{{7,12}}(?!\w)|-(?:nightly|snapshot))?", re.I | re.A)
@@ -38,6 +38,10 @@ _BRANCH = regex(
 )
 _LOCAL_IMAGE = regex(r"=[\w.-]{1,60}:\Z")  # --image=trainer:dev
 _LOCAL_IMAGE_CHARS: Final = 62  # at most
+# "Up to 1.7.7 I could", "it worked until 1.7.7"
+_UP_TO = regex(r"\b(?P<works>(?:works|worked|fine|ok) )?(?:up to|until|till) (?:version )?[`v]{0,2}\Z", re.I)
+_UP_TO_CHARS: Final = 36  # at most
+_COULD = regex(r"[`'\"]{0,2},? (?:i|we|it|this|everything|all) (?:could|can|was|worked|works|ran|did)\b", re.I)
 _SAME_BRANCH: Final = {"master": "main", "develop": "dev", "trunk": "dev"}
 # Directly before a branch or commit that is not in use: "fixed on main", "a PR against main", "reverting commit". But
 # it is in use in "worked before the move to main", "no error message on main", "works partly on main".
@@ -129,7 +133,7 @@ def _is_another(text: str, begin: int, end: int) -> bool:
     """Whether a number is a model's, a release that worked, or the month of an image."""
     if _MONTH.match(text, begin) and _OF_AN_IMAGE.search(text, max(0, begin - _OF_AN_IMAGE_CHARS), begin):
         return True
-    return _OF_A_MODEL.match(text, end) is not None or is_last_good(text, begin, end)
+    return _OF_A_MODEL.match(text, end) is not None or _is_last_good(text, begin, end)
 
 
 def _branches(passage: Passage, begin: int, end: int) -> Iterator[Place]:
@@ -159,3 +163,9 @@ def is_not_in_use(passage: Passage, one: Place) -> bool:
         return "version" not in folded(passage.headings[passage.number(one.begin)])
     begin = max(0, one.begin - _TO_BLAME_CHARS)
     return one.of is Of.COMMIT and _TO_BLAME.search(words, begin, one.begin) is not None
+
+
+def _is_last_good(text: str, start: int, end: int) -> bool:
+    """Whether the release between two places is said to be the last one that works."""
+    before = _UP_TO.search(text, max(0, start - _UP_TO_CHARS), start)
+    return bool(before and (before["works"] or _COULD.match(text, end)))
