@@ -37,6 +37,11 @@ def test_a_report_says_what_happens_or_that_something_does_not_work(title: str, 
         ),
         ("학습이 멈춥니다", "torchrun 으로 두 노드에서 학습하면 멈춥니다.", Unlearned.ALL),
         ("Обучение зависает", "```\nRuntimeError: NCCL communicator was aborted on rank 1.\n```", Unlearned.WORDS),
+        (
+            "Зависает",
+            "```\n[rank1]:[E ProcessGroupNCCL.cpp:563] [Rank 1] Watchdog caught collective operation timeout\n```",
+            Unlearned.WORDS,
+        ),
         ("分布式训练卡住", "用两台机器训练の时候卡住了", Unlearned.LITTLE),
         ("Training hängt", "Auf zwei Knoten läuft es nicht weiter.", Unlearned.LITTLE),
         (

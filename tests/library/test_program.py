@@ -114,7 +114,11 @@ def test_a_reader_that_goes_away_gets_no_traceback(keyword_bundle: Path, tmp_pat
     ("module", "command", "said"),
     [
         ("torch", ["train", "tiny.toml"], "torch; type: pip install 'distriage[train]' (in a checkout: '.[train]')"),
-        ("resource", ["serve"], "Linux or macOS; on Windows use WSL or a container"),  # Windows lacks it
+        (
+            "resource",
+            ["serve"],
+            "resource, which this Python lacks; on Windows use WSL or a container",
+        ),  # Windows lacks it
     ],
 )
 def test_a_command_whose_module_is_missing_says_what_to_do(module: str, command: list[str], said: str) -> None:

@@ -131,6 +131,10 @@ def test_own_labels_are_named_by_their_names(line: str, corrections: object) -> 
             "unknown label 'runtime-hung' of axis symptom; did you mean 'runtime-hang'?",
         ),
         ("/triage wrong symptom runtime-hang native-crash", "unknown axis 'native-crash'"),
+        (
+            "/triage wrong symptom: nativ-crash, Root cause: missing validation",
+            "label 'nativ-crash' of axis symptom; did",
+        ),
     ],
 )
 def test_what_is_not_understood_is_named(line: str, message: str) -> None:

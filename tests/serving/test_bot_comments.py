@@ -66,6 +66,8 @@ def test_an_edit_leaves_what_is_said_of_the_comment_s_other_commands(bot: Bot) -
     bot.mend(comment, "/triage wrong symptom=oom\n\n/triage wrong symtom")
     answer = bot.github.comments(ISSUE)[1]
     assert "wong" not in answer and "- `/triage wrong symtom`: " in answer and bot.github.labels(ISSUE) == [OOM]
+    bot.mend(comment, "/triage wrong symtom")
+    assert bot.github.reactions[comment["id"]] == ["+1"] and "symtom" in bot.github.comments(ISSUE)[1]
     bot.mend(comment, "Never mind.")  # no new command, but one less that is wrong
     assert "It is now" in bot.github.comments(ISSUE)[1] and bot.github.reactions[comment["id"]] == []
     assert bot.github.labels(ISSUE) == [OOM]

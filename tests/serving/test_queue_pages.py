@@ -79,6 +79,8 @@ def test_words_and_phrases_are_searched_in_title_and_text(site: Queue, admin: ht
     (href,) = re.findall(r'<a href="([^"]*)">Search all issues', empty)
     assert href == "/queue?search=segfault+all_reduce&amp;status=any"
     assert "Search all issues" not in admin.get(href.replace("&amp;", "&")).text
+    site.add(27, "hangs of the Search, closed", "all_reduce", state="closed", repository="owner/other")
+    assert found("search all_reduce") == ["hangs"] and found("search all_reduce", status="any") == ["hangs", "hangs"]
     page = admin.get("/queue", params={"search": '"><script>'}).text
     assert "<script>" not in page and 'value="&#34;&gt;&lt;script&gt;"' in page and "No issue matches" in page
 

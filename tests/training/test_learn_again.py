@@ -196,6 +196,7 @@ def test_heads_that_give_no_label_any_more_are_refused(command: Command, keyword
     assert done.code == 1 and content(learned) == untouched
     assert "no longer given: docs: cannot keep the promise any more\n" in done.out
     assert done.out.endswith("refused, nothing written: no label would be given any more\n")
+    assert "not worse" not in done.out
 
 
 def test_only_issues_that_neither_has_seen_decide(command: Command, keyword_bundle: Path, learned: Path) -> None:

@@ -99,7 +99,7 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
         return Done("the commands are those of Prow", nothing_to_do=True)
     faults = {line: why for line, why in faults.items() if line not in theirs}
     notes = [current.error, *faults.values(), *idle.values()]
-    if not silent:
+    if not silent and (asked.lines or not asked.keeps_others):
         said_of_it = NOT_UNDERSTOOD if faults or idle else UNDERSTOOD
         notes.append(_react(client, job.repository, asked, said_of_it if asked.lines else None))
     if not silent and (faults or idle or asked.edited):

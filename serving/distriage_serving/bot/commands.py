@@ -16,7 +16,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
@@ -143,7 +143,8 @@ def _begin(parts: list[str], names: Iterable[tuple[str, ...]]) -> tuple[str, ...
 def _corrections(parts: list[str], taxonomy: Taxonomy, names: Names, own: Iterable[str]) -> dict[str, str | None]:
     corrections: dict[str, str | None] = {}
     own_labels = {_name_parts(name): own_axis(name) for name in own}
-    axes = {_name_parts(name): axis.id for axis in taxonomy.axes.values() for name in (axis.id, axis.name)}
+    axes = {_name_parts(axis.name): axis.id for axis in taxonomy.axes.values()}
+    axes |= {_name_parts(axis): axis for axis in taxonomy.axes}  # ids come first
     while parts:
         own_label, axis = _begin(parts, own_labels), _begin(parts, axes)
         known = _known(axes[axis], taxonomy, names) if axis else {}
@@ -158,7 +159,8 @@ def _corrections(parts: list[str], taxonomy: Taxonomy, names: Names, own: Iterab
             raise InputError(f"/triage wrong: unknown axis {parts[0]!r:.60}; {meant}")
         axis_id, parts = axes[axis], parts[len(axis) :]
         if not chosen and parts and not _begin(parts, axes) and not _begin(parts, own_labels):
-            wrong = " ".join(takewhile(lambda part: part not in taxonomy.axes, parts))
+            end = next((at for at in range(len(parts)) if _begin(parts[at:], axes)), len(parts))
+            wrong = " ".join(parts[:end])
             raise InputError(f"/triage wrong: unknown label {wrong!r:.60} of axis {axis_id}; {_meant(wrong, known)}")
         corrections[axis_id] = said[chosen] if chosen else None
         parts = parts[len(chosen) :]

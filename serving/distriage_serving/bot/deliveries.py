@@ -211,7 +211,9 @@ def _comment(payload: Mapping[str, Any], action: str, issue: IssueReference) -> 
     at = epoch_s(comment.get("updated_at" if action == "edited" else "created_at"))
     if number is None or not (isinstance(who, str) and who and who.isprintable() and at):
         return Ignored("the comment has no id, no time or no person behind it")
-    return Commanded(issue, CommandArgument(comment=number, who=who, at=at, lines=lines, edited=action == "edited"))
+    edited, keeps_others = action == "edited", len(lines) < len(now)
+    argument = CommandArgument(comment=number, who=who, at=at, lines=lines, edited=edited, keeps_others=keeps_others)
+    return Commanded(issue, argument)
 
 
 def _pull_request(payload: Mapping[str, Any], action: str, pull: IssueReference) -> Effect:

@@ -148,7 +148,7 @@ def why_refused(error: RefusedError, may_not: str | None = None) -> str:
         return f"the repository is archived ({error})"
     if error.status == 403 and "suspended" in str(error):
         return f"the App is suspended there ({error})"
-    if error.status == 404 and "access_tokens" in str(error):
+    if error.status == 404 and "/app/installations/" in str(error):
         return f"the App is no longer installed there ({error})"
     reasons = {
         401: "the token is not valid",

@@ -147,6 +147,7 @@ class Filters:
             author=self.chosen.get("author"),
             assignee=None if assigned is None else who if assigned == "me" else "",
             status=next((known for known in STATUSES if known == status), None),
+            state=None if status == ANY and search.words else "open",
             awake_at=now if status not in {ANY, SNOOZED, ASKED, REFUSED} else None,
             asked=status == ASKED,
             refused=status == REFUSED,

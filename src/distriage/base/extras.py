@@ -14,7 +14,7 @@ def needs_extra(name: str) -> Iterator[None]:
     """Around the imports of a command.
 
     Raises:
-        MissingExtraError: a third-party package of the extra `name` is not installed, or the system lacks a module.
+        MissingExtraError: a third-party package of the extra `name` is not installed, or Python lacks a module.
     """
     try:
         yield
@@ -22,7 +22,8 @@ def needs_extra(name: str) -> Iterator[None]:
         if (error.name or "").startswith("distriage"):
             raise
         if error.name in sys.stdlib_module_names:  # such as `resource`, which Windows lacks
-            raise MissingExtraError("this command needs Linux or macOS; on Windows use WSL or a container") from None
+            why = f"this command needs {error.name}, which this Python lacks; on Windows use WSL or a container"
+            raise MissingExtraError(why) from None
         raise MissingExtraError(
             f"this command needs {error.name}; type: pip install 'distriage[{name}]' (in a checkout: '.[{name}]')"
         ) from None

@@ -104,7 +104,7 @@ class ReadReport:
         unlearned = 0 if own.isascii() else len(_UNLEARNED.findall(own))
         if unlearned == 0 or unlearned < _UNLEARNED_SHARE * len(_LETTER.findall(own)):
             return Unlearned.LITTLE
-        return Unlearned.WORDS if self._quotes_error else Unlearned.ALL
+        return Unlearned.WORDS if self._quotes_error or self.input.errors else Unlearned.ALL
 
     @property
     def tracker(self) -> str:

@@ -111,7 +111,7 @@ def learn(
             typer.echo(f"{reviewed.reviews} reviews of own labels{unknown}; issues changed by them: {reviewed.changed}")
         _say(result)
         if before is not None and compared is not None:
-            _say_compared(before, compared, result)
+            _say_compared(before, compared, result, refusal)
         if refusal is not None:
             typer.echo(f"refused, nothing written: {refusal}")
             raise typer.Exit(1)
@@ -167,7 +167,7 @@ def _refusal(before: OwnLabels, compared: Comparison, result: Result) -> str | N
     return "no label would be given any more" if gave and is_silent else None
 
 
-def _say_compared(before: OwnLabels, compared: Comparison, result: Result) -> None:
+def _say_compared(before: OwnLabels, compared: Comparison, result: Result, refusal: str | None) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -202,7 +202,7 @@ def _say_compared(before: OwnLabels, compared: Comparison, result: Result) -> No
         if head.threshold is not None and head.name not in still:
             unsure = "cannot keep the promise any more" if head.name in labels.names else "no issue has it"
             typer.echo(f"no longer given: {printable(head.name)}: {labels.left_out.get(head.name, unsure)}")
-    if compared.rows and not compared.worse:
+    if compared.rows and refusal is None:
         typer.echo("not worse on any label that both know")
 
 

@@ -34,6 +34,7 @@ class CommandArgument(_Argument):
         at: When, Unix time in seconds.
         lines: The new commands, one per line; none where an edit only took some away.
         edited: The comment was there before, with other commands or none.
+        keeps_others: Other commands of it stand as before the edit.
     """
 
     comment: int
@@ -41,6 +42,7 @@ class CommandArgument(_Argument):
     at: float
     lines: list[str]
     edited: bool = False
+    keeps_others: bool = False
 
 
 class CheckArgument(_Argument):
