@@ -22,6 +22,8 @@ _OF_A_MODEL = regex(r"-\d{1,4}(?:\.\d)?[BM]\b", re.I)  # llava-v1.5-7b
 _PLAIN = regex(r"[\d.]+")
 _OF_AN_IMAGE = regex(r"/[\w-]{1,30}:v?\Z")
 _OF_AN_IMAGE_CHARS: Final = 33  # at most
+_PACKAGE = regex(r"(?<![^\n])(?:wheel|build|pip)[ =]{1,40}\Z")  # a row of `pip list`
+_PACKAGE_CHARS: Final = 46  # at most
 _MONTH = regex(r"2\d\.(?:0[1-9]|1[0-2])(?!\d)")  # nvcr.io/nvidia/nemo:25.09
 _HASH = r"(?=[0-9a-f]{0,39}[a-f])(?=[0-9a-f]{0,39}\d)[0-9a-f]{7,40}(?![0-9A-Za-z_])"
 _COMMIT = regex(rf"\b{_HASH}")
@@ -130,8 +132,10 @@ def _numbers(passage: Passage, begin: int, end: int) -> Iterator[Place]:
 
 
 def _is_another(text: str, begin: int, end: int) -> bool:
-    """Whether a number is a model's, a release that worked, or the month of an image."""
+    """Whether a number is a model's, a package's, a release that worked, or the month of an image."""
     if _MONTH.match(text, begin) and _OF_AN_IMAGE.search(text, max(0, begin - _OF_AN_IMAGE_CHARS), begin):
+        return True
+    if _PACKAGE.search(text, max(0, begin - _PACKAGE_CHARS), begin):
         return True
     return _OF_A_MODEL.match(text, end) is not None or _is_last_good(text, begin, end)
 
