@@ -248,6 +248,7 @@ def test_a_thing_done_or_excluded_already_is_not_wanted_again(need: str) -> None
     ("text", "absent"),
     [
         ("torch.compile breaks FSDP|Eager works.", "compile"),
+        ("Error detected in MulBackward0|one of the variables was modified by an inplace operation", "in-place"),
         ("It fails|torch 2.8.0 works, with torch 2.7.0 it fails", "pair"),
         ("It waits|torchrun --nproc_per_node 2 train.py, CPU only, gloo", "gpu nvidia nccl"),
         ("It ends|torch 1.3.1+cpu", "gpu nvidia nccl"),
