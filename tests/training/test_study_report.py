@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from distriage.classifier import Classifier
 from distriage.model.taxonomy import default_taxonomy, parse_taxonomy
 from distriage_training.study.faults import judged_axes
 from distriage_training.study.sources import read_verdicts
@@ -337,6 +338,33 @@ def test_verdicts_are_read_as_they_are(keyword_bundle: Path, command: Command, t
     done = command("study", "report", file, "--output", tmp_path / "out")
     assert_one_line(done, "verdicts.jsonl:1: axis symptom: unknown label 'hang'; ")
     assert "a verdict by toy needs its --model" in done.err
+
+
+def test_a_label_that_has_been_retired_is_counted_and_not_corrected(
+    keyword_bundle: Path,
+    keyword_classifier: Classifier,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """The model of this name gave it once: of its errors on that label nothing is known."""
+    rows = [{**row, "id": f"a/{'xy'[n % 2]}#{n}"} for n, row in enumerate(REPORTS * 4, 1)]
+    verdicts = tmp_path / "verdicts.jsonl"
+    reports = write_lines(tmp_path / "reports.jsonl", rows)
+    verdicts.write_text(command("classify", reports, "--model", keyword_bundle).out, encoding="utf-8")
+    old = '[[symptom]]\nid = "hang"\n'
+    assert old in keyword_model.TAXONOMY
+    newer = parse_taxonomy(keyword_model.TAXONOMY.replace(old, f'{old}retired = "2"\n'), "toy")
+    monkeypatch.setattr(keyword_classifier.bundle, "taxonomy", newer)
+    monkeypatch.setattr("distriage_training.study.run.Classifier", lambda _: keyword_classifier)
+    arguments = ["study", "report", verdicts, "--model", keyword_bundle, "--output", tmp_path / "out"]
+    done = command(*arguments)
+    assert done.code == 0, done.err
+    shares = table(tmp_path / "out" / "index.html", "framework-symptom")
+    assert {row["label"] for row in shares} == {"oom", "hang"} and len(shares) == 4
+    (tmp_path / "run.toml").write_text('name = "toy"\n', encoding="utf-8")
+    done = command(*arguments, "--validation", tmp_path / "run.toml")
+    assert_one_line(done, "verdicts.jsonl: hang: toy no longer gives this; expected verdicts by the model whose errors")
 
 
 def test_axes_of_ones_own_are_counted_where_their_condition_is_met(

@@ -185,7 +185,7 @@ def _group_shares(
         rows = corrected_shares(confusion, counts, axis.label_ids, draws=200)
         return {row.name: (row.value, row.interval) for row in rows}
     total = sum(counts.values())
-    shares = [Share(counts.get(label, 0), total, label) for label in axis.label_ids]
+    shares = [Share(counts.get(label.id, 0), total, label.id) for label in axis.labels]
     return {share.name: (share.value, share.interval) for share in shares}
 
 

@@ -101,6 +101,13 @@ def read_source(source: str, options: Options, console: Console) -> tuple[Source
         found = read_verdicts(Path(source), taxonomy)
         if name != found.model:
             raise CorpusError(f"{source}: verdicts by {found.model or 'no model'}; expected {name}, or another --model")
+        given = {(axis, label) for fault in found.faults for axis, label in fault.labels.items()}
+        retired = sorted(label for axis, label in given if label not in taxonomy.axes[axis].label_ids)
+        if retired and options.config is not None:
+            raise CorpusError(
+                f"{source}: {', '.join(retired)}: {name} no longer gives this; expected verdicts by the model whose "
+                "errors correct them, for --validation"
+            )
         return found, classifier
     if kind == "reports":
         return classify_reports(Path(source), classifier, console), classifier
