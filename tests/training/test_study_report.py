@@ -356,7 +356,7 @@ def test_a_label_that_has_been_retired_is_counted_and_not_corrected(
     assert old in keyword_model.TAXONOMY
     newer = parse_taxonomy(keyword_model.TAXONOMY.replace(old, f'{old}retired = "2"\n'), "toy")
     monkeypatch.setattr(keyword_classifier.bundle, "taxonomy", newer)
-    monkeypatch.setattr("distriage_training.study.run.Classifier", lambda _: keyword_classifier)
+    monkeypatch.setattr("distriage_training.study.run.Bundle", lambda *_, **__: keyword_classifier.bundle)
     arguments = ["study", "report", verdicts, "--model", keyword_bundle, "--output", tmp_path / "out"]
     done = command(*arguments)
     assert done.code == 0, done.err

@@ -50,6 +50,19 @@ def test_labels_that_do_not_apply_to_the_kind_a_person_gave_are_no_failure(comma
     assert [row["reports"] for row in table(tmp_path / "out", "frequency-symptom")] == ["20"]
 
 
+def test_reviews_of_another_model_need_its_taxonomy_alone(
+    keyword_bundle: Path, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = write_lines(tmp_path / "r.jsonl", [review("a/b#1", "symptom", "hang")])
+    done = command("study", "report", file, "--output", tmp_path / "out")
+    assert_one_line(
+        done, "r.jsonl:1: label: unknown label 'hang'", "reviews of another model's verdicts need its --model"
+    )
+    monkeypatch.delattr("distriage_training.study.run.Classifier")
+    done = command("study", "report", file, "--model", keyword_bundle, "--output", tmp_path / "out")
+    assert done.out.startswith("1 reports, 1 failures"), done.err
+
+
 def test_figures_that_are_not_corrected_say_so(tmp_path: Path) -> None:
     others = {"symptom": "runtime-hang", "cause": "rank-desynchronization", "fix": "framework-patch"}
     counted = [*faults(30), *faults(90, stage="training-evaluation", **others)]
@@ -130,7 +143,7 @@ def test_a_model_without_an_axis_of_failures_cannot_be_studied(
     text += '[[area]]\nid = "run"\ndefinition = "Of it."\n'
     manifest = SimpleNamespace(name="acme")
     bundle = SimpleNamespace(path=tmp_path / "acme", taxonomy=parse_taxonomy(text, "acme"), manifest=manifest)
-    monkeypatch.setattr("distriage_training.study.run.Classifier", lambda _: SimpleNamespace(bundle=bundle))
+    monkeypatch.setattr("distriage_training.study.run.Bundle", lambda *_, **__: bundle)
     reports = write_lines(tmp_path / "reports.jsonl", [{"title": "hangs"}])
     done = command("study", "report", reports, "--output", tmp_path / "out")
     assert done.code == 2

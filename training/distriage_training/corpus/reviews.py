@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from distriage.answer.feedback import ReviewRecord, own_label
-from distriage.base.errors import CorpusError
+from distriage.base.errors import CorpusError, TaxonomyError
 from distriage.base.references import thread_key
 from distriage.base.validation import first_fault
 from distriage.model.taxonomy import Taxonomy
@@ -39,6 +39,7 @@ def read_reviews(path: Path, taxonomy: Taxonomy) -> list[list[ReviewRecord]]:
 
     Raises:
         CorpusError: the file cannot be read, or a line is not a review; names file, line and field.
+        TaxonomyError: its axis or label is not of the taxonomy; names file and line.
     """
     threads: dict[str, list[ReviewRecord]] = defaultdict(list)
     seen: dict[tuple[str, str], int] = {}
@@ -47,9 +48,9 @@ def read_reviews(path: Path, taxonomy: Taxonomy) -> list[list[ReviewRecord]]:
         if own_label(review.axis) is not None:  # of a repository's own labels: for `distriage learn`
             continue
         if review.axis not in taxonomy.axes:
-            raise CorpusError(f"{place}: axis: unknown axis {review.axis!r}; known: {', '.join(taxonomy.axes)}")
+            raise TaxonomyError(f"{place}: axis: unknown axis {review.axis!r}; known: {', '.join(taxonomy.axes)}")
         if review.label is not None and review.label not in taxonomy.axes[review.axis].label_ids:
-            raise CorpusError(
+            raise TaxonomyError(
                 f"{place}: label: unknown label {review.label!r} of axis {review.axis} (taxonomy {taxonomy.version})"
             )
         key = thread_key(review.id)

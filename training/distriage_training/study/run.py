@@ -14,7 +14,8 @@ from rich.console import Console
 
 from distriage.base.errors import CorpusError
 from distriage.classifier import Classifier
-from distriage.model.shipped import MANIFEST, sha256_of
+from distriage.model.bundle import Bundle
+from distriage.model.shipped import MANIFEST, find_bundle, sha256_of
 from distriage.model.taxonomy import Taxonomy, default_taxonomy
 from distriage_training.checkout import commit_of, name_in_checkout
 from distriage_training.config import Config
@@ -88,15 +89,16 @@ def read_source(source: str, options: Options, console: Console) -> tuple[Source
     if kind in {"reviews", "verdicts"} and options.model is None and options.config is None:
         read = read_reviews if kind == "reviews" else read_verdicts
         return read(Path(source), default_taxonomy()), None
-    classifier = Classifier(options.model)
-    taxonomy, name = classifier.bundle.taxonomy, classifier.bundle.manifest.name
+    bundle = Bundle(find_bundle(options.model), whole=False)
+    taxonomy, name = bundle.taxonomy, bundle.manifest.name
     if not judged_axes(taxonomy):
         raise CorpusError(
-            f"{classifier.bundle.path}: axes {', '.join(taxonomy.axes)}; expected one that requires a label of "
-            "another, such as kind = bug, for a study"
+            f"{bundle.path}: axes {', '.join(taxonomy.axes)}; expected one that requires a label of another, such as "
+            "kind = bug, for a study"
         )
     if kind == "reviews":
         return read_reviews(Path(source), taxonomy), None
+    classifier = Classifier(bundle.path)
     if kind == "verdicts":
         found = read_verdicts(Path(source), taxonomy)
         if name != found.model:

@@ -128,6 +128,10 @@ def read_reviews(path: Path, taxonomy: Taxonomy) -> Source:
     Raises:
         CorpusError: a line is not a review, or its axis or label is not of the taxonomy.
     """
+    try:
+        threads = read_threads(path, taxonomy)
+    except TaxonomyError as error:
+        raise CorpusError(f"{error}; reviews of another model's verdicts need its --model") from None
     faults = [
         Fault(
             thread[-1].id,
@@ -135,7 +139,7 @@ def read_reviews(path: Path, taxonomy: Taxonomy) -> Source:
             thread[-1].created.strftime("%Y-%m-%d") if thread[-1].created else "",
             labels,
         )
-        for thread in read_threads(path, taxonomy)
+        for thread in threads
         if (labels := labels_of(thread, taxonomy))
     ]
     description = (
