@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from distriage.base.errors import TaxonomyError
-from distriage.model.taxonomy import Taxonomy, default_taxonomy, default_taxonomy_text, load_taxonomy, parse_taxonomy
+from distriage.model.taxonomy import (
+    Requirement,
+    Taxonomy,
+    default_taxonomy,
+    default_taxonomy_text,
+    load_taxonomy,
+    parse_taxonomy,
+)
 
 from support.checkout import REPOSITORY
 
@@ -51,10 +58,22 @@ def test_only_bugs_have_stage_symptom_cause_and_fix() -> None:
 
 
 def test_an_axis_applies_unless_the_axis_that_it_requires_has_another_label() -> None:
-    kind, symptom = (default_taxonomy().axis(axis) for axis in ("kind", "symptom"))
-    assert symptom.unmet({"kind": "question"}, ["kind"]) == "kind is probably question"
-    assert symptom.unmet({"kind": "question"}) == "kind is question" and symptom.unmet({"kind": None}) is not None
-    assert symptom.unmet({"kind": "bug"}) is symptom.unmet({}) is kind.unmet({"kind": "question"}) is None
+    unmet = default_taxonomy().unmet
+    assert unmet("symptom", {"kind": "question"}, ["kind"]) == "kind is probably question"
+    assert unmet("symptom", {"kind": "question"}) == "kind is question" and unmet("symptom", {"kind": None}) is not None
+    assert unmet("symptom", {"kind": "bug"}) is unmet("symptom", {}) is unmet("kind", {"kind": "question"}) is None
+
+
+def test_an_axis_does_not_apply_where_the_one_that_it_requires_does_not() -> None:
+    """A model scores every axis: without this, the place of a hang in a question is counted as a failure."""
+    cause = default_taxonomy().axes["cause"].model_copy(update={"requires": Requirement("symptom", "setup-hang")})
+    taxonomy = default_taxonomy().model_copy(update={"axes": {**default_taxonomy().axes, "cause": cause}})
+    labels = {"kind": "question", "symptom": "setup-hang", "cause": "network-misconfiguration"}
+    assert taxonomy.applicable(labels) == {"kind": "question"}
+    assert taxonomy.unmet("cause", labels, ["kind"]) == "kind is probably question"
+    assert taxonomy.unmet("cause", {"kind": "question"}) == "kind is question"
+    assert taxonomy.applicable({**labels, "kind": "bug"}).keys() == labels.keys()
+    assert taxonomy.unmet("cause", {"kind": "bug", "symptom": "runtime-hang"}) == "symptom is runtime-hang"
 
 
 def test_every_fix_gives_advice_and_no_other_axis_does() -> None:

@@ -7,6 +7,7 @@ from threading import Event, Thread
 import pytest
 
 from distriage.base.references import IssueReference
+from distriage.model.taxonomy import Requirement
 from distriage.signs.kinds import Sign
 from distriage_serving.store import Act, IssueFilter, Job, Lifecycle, Store, report_digest, triage_job
 from distriage_serving.store.review_records import review_records
@@ -91,6 +92,22 @@ def test_an_axis_that_does_not_apply_needs_no_review(store: Store) -> None:
     store.add_reviews(person("symptom", how="label"))
     found = store.get_issue("owner/repo", 1)
     assert found is not None and found.status == "accepted"
+
+
+def test_an_axis_whose_required_axis_is_ruled_out_is_ruled_out_too(store: Store) -> None:
+    cause = TAXONOMY.axes["cause"].model_copy(update={"requires": Requirement("symptom", "runtime-hang")})
+    chain = TAXONOMY.model_copy(update={"axes": {**TAXONOMY.axes, "cause": cause}})
+    store.save_issue(issue())
+    store.save_verdict(prediction(), chain)
+
+    def with_cause() -> int:
+        return store.count_issues(IssueFilter(status=None, labels={"cause": "rank-desynchronization"}))
+
+    assert with_cause() == 1
+    [question] = store.add_reviews(person("kind", "question"))
+    assert with_cause() == 0
+    store.undo_reviews(question)
+    assert with_cause() == 1
 
 
 def test_a_sign_is_found_and_needs_no_review(store: Store) -> None:

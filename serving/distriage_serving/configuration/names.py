@@ -98,7 +98,7 @@ class Names:
     def is_ruled_out(self, axis: str, decided: Mapping[str, str | None]) -> bool:
         """Whether people gave this axis's required axis another label than needed."""
         chosen = {other: label for other, label in decided.items() if label is not None}
-        return self.taxonomy.axes[axis].unmet(chosen) is not None
+        return self.taxonomy.unmet(axis, chosen) is not None
 
     def known(self) -> frozenset[str]:
         """All names of labels that are set here, or would be if they were not switched off, case-folded."""

@@ -102,7 +102,7 @@ def read_choices(
             if is_perhaps(axes[axis_id]):
                 del choices[axis_id]
     labels = {axis_id: said.label for axis_id, said in stored.verdict.axes.items()} | choices
-    return {axis_id: label for axis_id, label in choices.items() if taxonomy.axes[axis_id].unmet(labels) is None} | own
+    return {axis_id: label for axis_id, label in choices.items() if taxonomy.unmet(axis_id, labels) is None} | own
 
 
 def _changed(
@@ -138,7 +138,7 @@ def labelled(
     """Choices made by setting one label; none where its axis does not apply."""
     labels: dict[str, str | None] = {known: said.label for known, said in stored.verdict.axes.items()}
     labels |= {known: review.label for known, review in standing.items()}
-    applies = axis in stored.verdict.axes and taxonomy.axes[axis].unmet(labels) is None
+    applies = axis in stored.verdict.axes and taxonomy.unmet(axis, labels) is None
     return {axis: label} if applies else {}
 
 

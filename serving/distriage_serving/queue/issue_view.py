@@ -73,7 +73,7 @@ def settled(
     found = dict(axes)
     decided = {axis: review.label for axis, review in standing.items()}
     for axis in found.keys() & taxonomy.axes.keys() - standing.keys():
-        if (unmet := taxonomy.axes[axis].unmet(decided)) is not None:
+        if (unmet := taxonomy.unmet(axis, decided)) is not None:
             found[axis] = found[axis].model_copy(update={"outcome": Outcome.NOT_APPLICABLE, "reason": unmet})
     return found
 

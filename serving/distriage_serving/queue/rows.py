@@ -186,7 +186,7 @@ def shown_axes(verdict: Mapping[str, AxisVerdict], taxonomy: Taxonomy, standing:
     applicable = [
         axis
         for axis in taxonomy.axes.values()
-        if axis.id in verdict and axis.unmet(labels) is None
+        if axis.id in verdict and taxonomy.unmet(axis.id, labels) is None
         if axis.id in standing or verdict[axis.id].outcome is not Outcome.NOT_APPLICABLE
     ]
     return [axis for axis in applicable if axis in filter_axes(taxonomy)] or applicable[:1]

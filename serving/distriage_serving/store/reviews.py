@@ -203,14 +203,17 @@ def _note_decided(session: Session, latest: Mapping[Key, Mapping[str, Review]], 
     requires = select(axes.c.verdict_id, axes.c.axis, axes.c.requires_axis, axes.c.requires_label).where(
         axes.c.verdict_id.in_({verdict_id for verdict_id, _ in decided}), axes.c.requires_axis != ""
     )
-    unmet = {
+    needs = session.execute(requires).all()
+    # Once more for an axis that requires one of those just ruled out.
+    while unmet := {
         (verdict_id, axis): ""
-        for verdict_id, axis, other, wanted in session.execute(requires)
-        if decided.get((verdict_id, other), wanted) != wanted
-    }
+        for verdict_id, axis, other, wanted in needs
+        if decided.get((verdict_id, other), wanted) != wanted and decided.get((verdict_id, axis)) != ""
+    }:
+        decided |= unmet
     rows = [
         {"of_verdict": verdict_id, "of_axis": axis, "standing": label, "decided": True}
-        for (verdict_id, axis), label in (decided | unmet).items()
+        for (verdict_id, axis), label in decided.items()
     ]
     this = axes.c.verdict_id == bindparam("of_verdict"), axes.c.axis == bindparam("of_axis")
     session.execute(update(axes).where(*this), rows)

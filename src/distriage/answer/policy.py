@@ -59,7 +59,7 @@ def decide(
     """
     decisions: dict[str, Decision] = {}
     likeliest = {axis_id: scores.ranked()[0][0] for axis_id, scores in prediction.scores.items()}
-    too_thin = detail < Detail.ENOUGH and all(axis.unmet(likeliest) is None for axis in taxonomy.axes.values())
+    too_thin = detail < Detail.ENOUGH and all(taxonomy.unmet(axis, likeliest) is None for axis in taxonomy.axes)
     for axis in taxonomy.axes.values():
         own_mode = (own_modes or {}).get(axis.id, mode)
         silence = domain_silence(axis.id, prediction, taxonomy, own_mode)
@@ -71,7 +71,7 @@ def decide(
             silence = Silence.SCRIPT
         if no_failure and axis.requires is not None:
             silence = Silence.NO_FAILURE
-        unmet = axis.unmet(likeliest, unsure_of(decisions)) if silence is not Silence.SCRIPT else None
+        unmet = taxonomy.unmet(axis.id, likeliest, unsure_of(decisions)) if silence is not Silence.SCRIPT else None
         decisions[axis.id] = _decide_axis(
             axis, prediction.scores[axis.id], calibration[axis.id], own_mode, unmet, silence
         )

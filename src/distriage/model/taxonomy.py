@@ -59,20 +59,6 @@ class Axis(DataModel):
         """Ids of the labels in use, in the order of the model's outputs."""
         return tuple(label.id for label in self.labels if label.retired is None)
 
-    def unmet(self, labels: Mapping[str, str | None], unsure: Collection[str] = ()) -> str | None:
-        """The unmet condition, such as `kind is question`; None if the axis applies.
-
-        Args:
-            labels: Axis -> label; absent axes rule nothing out.
-            unsure: Axes whose label is only the likeliest.
-        """
-        if self.requires is None:
-            return None
-        other, wanted = self.requires
-        given = labels.get(other, wanted)
-        is_ = "is probably" if other in unsure else "is"
-        return None if given == wanted else f"{other} {is_} {given}"
-
     def shown(self, label: str) -> str:
         """A label's id as people read it: on an axis of `true` and `false` it is `yes` or `no`."""
         return YES_NO.get(label, label) if set(self.label_ids) == set(YES_NO) else label
@@ -146,6 +132,24 @@ class Taxonomy(DataModel):
             holds = [axis.id for axis in self.axes.values() if any(label.id == axis_id for label in axis.labels)]
             meant = f" (a label of axis {' and '.join(holds)})" if holds else ""
             raise TaxonomyError(f"unknown axis {axis_id!r}{meant}; {suggestion(axis_id, self.axes)}") from None
+
+    def unmet(self, axis: str, labels: Mapping[str, str | None], unsure: Collection[str] = ()) -> str | None:
+        """The unmet condition, such as `kind is question`, of an axis or of one that it requires; None if it applies.
+
+        Args:
+            labels: Axis -> label; absent axes rule nothing out.
+            unsure: Axes whose label is only the likeliest.
+        """
+        if (requires := self.axes[axis].requires) is None:
+            return None
+        other, wanted = requires
+        given = labels.get(other, wanted)
+        is_ = "is probably" if other in unsure else "is"
+        return self.unmet(other, labels, unsure) or (None if given == wanted else f"{other} {is_} {given}")
+
+    def applicable(self, labels: Mapping[str, str]) -> dict[str, str]:
+        """Axis -> label, where the axis applies."""
+        return {axis: label for axis, label in labels.items() if self.unmet(axis, labels) is None}
 
     def labels_of(self, ids: Mapping[str, str]) -> dict[str, Label]:
         """Axis -> its label, where `ids` gives the id."""

@@ -80,7 +80,7 @@ def complete(
             if (silence := silenced(axis, label)) is not None:  # of this label more may be asked
                 said = _silent(said, silence)
             answered.append(axis)
-        axes[axis] = _where_it_applies(said, axes, taxonomy.axes[axis])
+        axes[axis] = _where_it_applies(said, axes, axis, taxonomy)
     situation = with_labels(situation, axes, taxonomy)
     ranked = [(item.label, item.probability) for item in axes[CAUSE].top] if CAUSE in axes else []
     another_kind = _applicable(axes) != _applicable(verdict.axes)
@@ -110,9 +110,9 @@ def _silent(said: AxisVerdict, silence: Silence) -> AxisVerdict:
     )
 
 
-def _where_it_applies(said: AxisVerdict, axes: Mapping[str, AxisVerdict], axis: Axis) -> AxisVerdict:
+def _where_it_applies(said: AxisVerdict, axes: Mapping[str, AxisVerdict], axis: str, taxonomy: Taxonomy) -> AxisVerdict:
     """An axis, given both readers' decision on its required axis."""
-    reason = axis.unmet({name: one.label for name, one in axes.items()}, unsure_of(axes))
+    reason = taxonomy.unmet(axis, {name: one.label for name, one in axes.items()}, unsure_of(axes))
     if reason is not None:
         return said.model_copy(
             update={

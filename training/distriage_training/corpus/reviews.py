@@ -66,10 +66,4 @@ def read_reviews(path: Path, taxonomy: Taxonomy) -> list[list[ReviewRecord]]:
 
 def labels_of(reviews: Sequence[ReviewRecord], taxonomy: Taxonomy) -> dict[str, str]:
     """Axis -> label of one thread's reviews, without axes that do not apply to the kind that a person gave."""
-    said = {review.axis: review.label for review in reviews if review.label is not None}
-    result = {}
-    for axis, label in said.items():
-        requires = taxonomy.axes[axis].requires
-        if requires is None or said.get(requires[0], requires[1]) == requires[1]:
-            result[axis] = label
-    return result
+    return taxonomy.applicable({review.axis: review.label for review in reviews if review.label is not None})

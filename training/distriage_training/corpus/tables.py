@@ -91,7 +91,7 @@ def _faults(labels: Mapping[str, str], data: DataConfig, taxonomy: Taxonomy) -> 
         axis, column = taxonomy.axes[axis_id], data.label_columns[axis_id]
         if axis_id not in known:
             yield f"{column}: unknown label {label!r}; {suggestion(label, axis.label_ids)}"
-        elif unmet := axis.unmet(known):
+        elif unmet := taxonomy.unmet(axis_id, known):
             yield f"{column}: {label}, but {unmet}; expected an empty cell"
 
 

@@ -171,7 +171,7 @@ def read_verdicts(path: Path, taxonomy: Taxonomy) -> Source:
             raise CorpusError(f"{path}:{number}: {error}; a verdict by {verdict.model} needs its --model") from None
         framework = framework_of(verdict.id)
         release = release_of(framework, verdict.environment)
-        faults.append(Fault(verdict.id, framework, "", _applicable(labels, taxonomy), release))
+        faults.append(Fault(verdict.id, framework, "", taxonomy.applicable(labels), release))
         model = verdict.model
     return _predicted(path.name, faults, (), model, taxonomy, [path])
 
@@ -244,7 +244,7 @@ def _classify(
         framework = framework_of(identifier)
         created = str(row.get("created") or row.get("created_at") or "")
         release = release_of(framework, find_versions(title, body, identifier))
-        labels = _applicable(dict(likeliest(prediction)), classifier.bundle.taxonomy)
+        labels = classifier.bundle.taxonomy.applicable(dict(likeliest(prediction)))
         faults.append(Fault(identifier, framework, created[:10], labels, release))
         issues.append(
             PastIssue(
@@ -263,10 +263,6 @@ def likeliest(prediction: Prediction) -> Iterator[tuple[str, str]]:
     """Axis and likeliest label, sure or not, for counting and correction."""
     for axis, scores in prediction.scores.items():
         yield axis, scores.ranked()[0][0]
-
-
-def _applicable(labels: Mapping[str, str], taxonomy: Taxonomy) -> dict[str, str]:
-    return {axis: label for axis, label in labels.items() if taxonomy.axes[axis].unmet(labels) is None}
 
 
 def _predicted(
