@@ -19,6 +19,8 @@ from distriage.reading.report import read
         "github.com/owner/repo/pull/12#issuecomment-99",
         "https://ghe.example.com/owner/repo/issues/12/",
         "owner/repo/issues/12",
+        "https://api.github.com/repos/owner/repo/issues/12",
+        "https://ghe.example.com/api/v3/repos/owner/repo/issues/12",
     ],
 )
 def test_references_and_urls_are_read(text: str) -> None:
@@ -36,6 +38,7 @@ def test_an_issue_of_another_host_is_none_of_github_s(text: str, monkeypatch: py
 
 
 def test_names_may_hold_dots_and_dashes() -> None:
+    assert parse_reference("https://github.com/repos/api/issues/3") == IssueReference("repos/api", 3)
     assert parse_reference("NVIDIA/Megatron-LM.fork_2#1") == IssueReference("NVIDIA/Megatron-LM.fork_2", 1)
 
 

@@ -20,7 +20,7 @@ from distriage.recipe.text import prepare
 from distriage_training.config import load_config
 from distriage_training.corpus.load import data_sha256, load_splits
 from distriage_training.corpus.records import UNLABELLED, Reading, Record, label_numbers
-from distriage_training.corpus.tables import read_csv
+from distriage_training.corpus.tables import read_csv, read_tables
 from distriage_training.fit.encoder import load_tokenizer
 from distriage_training.fit.examples import NO_NOTE, tokenize
 
@@ -225,8 +225,81 @@ def test_one_text_with_two_answers_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError) as caught:
         load(table_config(tmp_path))
     assert str(caught.value).endswith(
-        "train.csv: row 63: label: question, but bug in row 5, which has the same text; expected one answer"
+        "train.csv: row 63: label: question, but bug in row 5, which has the same text or address; expected one answer"
     )
+
+
+def test_an_issue_whose_text_was_edited_is_one_and_two_that_say_the_same_are_two(tmp_path: Path) -> None:
+    def addressed(rows: Sequence[Mapping[str, str]], edit: str = "") -> list[dict[str, str]]:
+        return [
+            {**row, "title": row["title"] + edit, "url": f"https://github.com/o/r/issues/{n + 1}"}
+            for n, row in enumerate(rows)
+        ]
+
+    columns = ("title", "body", "label", "url")
+    rows, helpless = addressed(table_rows(120)), {"title": "Help", "body": ""}
+    more = [
+        {**helpless, "label": label, "url": f"https://github.com/o/r/issues/{n}"}
+        for n, label in ((201, "bug"), (202, "question"))
+    ]
+    write_table(tmp_path / "train.csv", [*rows, *more, *addressed(table_rows(120), " (solved)")], columns)
+    write_table(tmp_path / "test.csv", addressed(table_rows(20), " again"), columns)
+    config = load_config(table_config(tmp_path, test="test.csv", validation_fraction=0.3))
+    records, left_out = read_tables(config, config.data, config.load_taxonomy())
+    assert left_out == 40
+    splits = {(record.id, record.split) for record in records if record.split != "test"}
+    assert len(splits) == 102 and {split for _, split in splits} == {"train", "validation"}
+    other = {**rows[3], "title": "Edited", "label": "question", "url": rows[3]["url"].replace("o/r", "O/R")}
+    write_table(tmp_path / "train.csv", [*rows, other], columns)
+    with pytest.raises(CorpusError, match=r"row 122: label: question, but bug in row 5, which has the same text or"):
+        load(config.path)
+
+
+def test_texts_that_differ_in_case_alone_are_on_one_side_of_the_cut(tmp_path: Path) -> None:
+    rows = table_rows(60)
+    write_table(tmp_path / "train.csv", [*rows, *({**row, "title": row["title"].upper()} for row in rows)])
+    found = {
+        (record.title.lower(), record.split) for record in every(load(table_config(tmp_path, validation_fraction=0.3)))
+    }
+    assert len(found) == 60
+
+
+def test_rows_have_the_numbers_of_a_spreadsheet(tmp_path: Path) -> None:
+    content = 'title,body,label\n\na,"two\nlines",bug\n\n\nb,c,defect,more\n'
+    (tmp_path / "train.csv").write_text(content, encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"train\.csv: row 6: label: unknown label 'defect'"):
+        load(table_config(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("addresses", "id_", "url"),
+    [
+        (
+            {"html_url": "https://github.com/o/r/issues/2", "url": "https://api.github.com/repos/o/r/issues/2"},
+            "o/r#2",
+            "https://github.com/o/r/issues/2",
+        ),
+        (
+            {"url": "https://ghe.acme.org/api/v3/repos/o/r/issues/2"},
+            "o/r#2",
+            "https://ghe.acme.org/api/v3/repos/o/r/issues/2",
+        ),
+        ({"url": "https://tracker.acme.org/2"}, None, "https://tracker.acme.org/2"),
+        ({"url": "javascript:alert(1)"}, None, ""),
+    ],
+)
+def test_an_address_may_be_that_of_the_api(
+    tmp_path: Path, addresses: Mapping[str, str], id_: str | None, url: str
+) -> None:
+    write_table(
+        tmp_path / "train.csv",
+        [*table_rows(60), {**table_rows(1)[0], "title": "this", **addresses}],
+        ("title", "body", "label", "html_url", "url"),
+    )
+    (found,) = (
+        record for record in every(load(table_config(tmp_path, validation_fraction=0.3))) if record.title == "this"
+    )
+    assert found.url == url and (found.id == id_ if id_ else len(found.id) == 64)
 
 
 def test_what_is_tested_is_not_learned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

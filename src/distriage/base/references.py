@@ -29,7 +29,7 @@ RENAMED: Final = {
     "rusty1s/pytorch_geometric": "pyg-team/pytorch_geometric",
 }
 _REFERENCE: Final = regex(
-    r"^(?:(?:https?://)?(?P<host>[\w.-]+)/)?(?P<repository>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)"
+    r"^(?:(?:https?://)?(?P<host>[\w.-]+)/(?:(?:api/v3/)?repos/)?)?(?P<repository>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)"
     r"(?:#|/issues/|/pull/)(?P<number>[1-9]\d{0,9})(?:[#?/].*)?$"
 )
 _ISSUE: Final = regex(r"([^\s/#]+/[^\s/#]+)#\d+")
