@@ -124,6 +124,26 @@ def test_the_one_promoted_before_is_the_one_to_compare_with(
     assert done.code == 1 and re.search(r"reports +axis +n +first +deaf", done.out), done.err
 
 
+def test_a_default_model_of_other_labels_is_not_replaced(
+    command: Command, promote: Promote, make: Make, config: Path, tmp_path: Path
+) -> None:
+    """As by a model of one's own axes in a checkout, whose default model the server and the App use."""
+    candidate, models = make("candidate"), tmp_path / "models"
+    default = make("models/shipped")
+    file = default / "taxonomy.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace('requires = { axis = "kind", label = "bug" }', "", 1), encoding="utf-8")
+    keyword_model.seal(default, None, ("trained-on.txt",))
+    (models / "DEFAULT").write_text("shipped\n", encoding="utf-8")
+    said = f"axis symptom: another `requires`; expected the axes and labels of {default}, the default model of {models}"
+    assert_one_line(promote(candidate), said)
+    assert_one_line(command("promote", candidate, config, "--models", models), said)
+    assert promote(candidate, "--dry-run").code == 0  # replaces nothing
+    assert promote(candidate, "--models", tmp_path / "promoted").code == 0
+    (models / "DEFAULT").write_text("gone\n", encoding="utf-8")
+    assert_one_line(promote(candidate), f"{models / 'DEFAULT'} names gone: ")
+
+
 def test_a_candidate_that_is_worse_on_one_axis_is_refused(promote: Promote, make: Make, tmp_path: Path) -> None:
     done = promote(make("deaf", DEAF))
     assert done.code == 1 and done.out.endswith("refused: deaf is worse on symptom\n")

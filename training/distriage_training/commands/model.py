@@ -188,13 +188,15 @@ def promote(
     """Make a bundle the default model, unless it is worse on any axis than the current one; then the exit code is 1."""
     with training():
         from distriage.classifier import Classifier
-        from distriage.model.shipped import default_in, model_folders
+        from distriage.model.bundle import Bundle
+        from distriage.model.shipped import model_folders
         from distriage_training.config import load_config
-        from distriage_training.release.promote import compare, install, print_comparison, worse_axes
+        from distriage_training.release.promote import compare, install, print_comparison, replaced_in, worse_axes
 
         settings = load_config(config)
-        if current is None and (name := default_in(models)):
-            current = str(models / name)
+        if current is None or not dry_run:
+            default = replaced_in(models, Bundle(candidate, whole=False))
+            current = current or default
         old, new = Classifier(current), Classifier(candidate)
         comparisons, evidence = compare(old, new, settings, reviews, Console(stderr=True, highlight=False))
         print_comparison(

@@ -22,7 +22,7 @@ from distriage.base.errors import BundleError, CorpusError
 from distriage.base.references import thread_key
 from distriage.classifier import Classifier
 from distriage.model.bundle import TRAINED_ON, Bundle, thread_digests
-from distriage.model.shipped import DEFAULT_FILE, MANIFEST, sha256_of
+from distriage.model.shipped import DEFAULT_FILE, MANIFEST, default_in, sha256_of
 from distriage.model.taxonomy import Axis, Taxonomy
 from distriage.recipe.text import prepare
 from distriage_training.config import Config
@@ -104,6 +104,26 @@ def compare(
                 truth = np.array([axis.label_ids.index(records[row].labels[axis.id]) for row in rows])
                 comparisons.append(_compare_axis(axis, name, truth, old[axis.id][rows], new[axis.id][rows]))
     return comparisons, evidence
+
+
+def replaced_in(models: Path, candidate: Bundle) -> str | None:
+    """The default model of a folder, which a candidate would replace; None if there is none.
+
+    Raises:
+        BundleError: it does not load, or answers other questions: who uses it by default would get other labels.
+    """
+    if (name := default_in(models)) is None:
+        return None
+    try:
+        default = Bundle(models / name, whole=False)
+    except BundleError as error:
+        raise BundleError(f"{models / DEFAULT_FILE} names {name}: {error}") from None
+    if other := _difference(default.taxonomy, candidate.taxonomy):
+        raise BundleError(
+            f"{candidate.path}: {other}; expected the axes and labels of {default.path}, the default model of {models} "
+            "(--models names another folder)"
+        )
+    return str(default.path)
 
 
 def _difference(one: Taxonomy, other: Taxonomy) -> str | None:
