@@ -7,6 +7,7 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'")
@@ -36,9 +37,10 @@ def test_the_page_s_commands_lead_from_a_table_to_a_verdict(
     header, *rows = listing("issues.csv").splitlines()
     # Four lines show the form; a model needs a few more.
     many = [row.replace(",", f" {number},", 1) + f",o/r{number % 2}" for number in range(15) for row in rows]
+    many = [f"{row},https://github.com/o/r/issues/{number}" for number, row in enumerate(many, 1)]
     Path("labels.toml").write_text(listing("labels.toml"), encoding="utf-8")
     for name, part in (("issues.csv", many[:48]), ("test.csv", many[48:])):
-        Path(name).write_text("\n".join([f"{header},repo", *part]) + "\n", encoding="utf-8")
+        Path(name).write_text("\n".join([f"{header},repo,url", *part]) + "\n", encoding="utf-8")
     settings = listing("acme.toml").replace("max_tokens = 128", "max_tokens = 16").replace("epochs = 3", "epochs = 1")
     settings = settings.replace("layers = 2", "layers = 1").replace("[data]", '[data]\ngroup_column = "repo"')
     Path("acme.toml").write_text(f'{settings}[published]\n"Other system" = 0.5\n', encoding="utf-8")
@@ -59,6 +61,9 @@ def test_the_page_s_commands_lead_from_a_table_to_a_verdict(
     done = command(*export)
     assert done.code == 0, done.err
     assert "bundle: acme" in done.err
+    known = json.loads(str(np.load("acme/index.npz")["records"]))
+    assert f"note: index.npz holds the addresses of {len(known)} issues, in plain text" in done.err
+    assert known[0][1].startswith("https://github.com/o/r/issues/")
     manifest = Bundle(Path("acme")).manifest
     assert manifest.axes["area"].labels == ("install", "training")
     assert manifest.provenance.records == json.loads(Path("run", RUN_INFO).read_text(encoding="utf-8"))["records"]

@@ -56,7 +56,8 @@ class DataConfig(_Section):
         readers: Readers of the corpus' `readings.jsonl` whose labels join those of the training records. Where readers
             differ, each label counts as much as the share of them who chose it (soft labels; Peterson et al., 2019,
             "Human uncertainty makes classification more robust").
-        train, test: CSV files, gzip allowed (format `csv`). A column `url` may name the issues.
+        train, test: CSV files, gzip allowed (format `csv`). A column `url` or `html_url` may name the
+            issues; the index of a bundle holds these addresses.
         label_columns: Axis -> column (format `csv`).
         group_column: Scores are also given per value of this column, then averaged (format `csv`).
         title_prefix_column: Put before the title, as `VALUE: `, so that one model learns each group's habits; a report

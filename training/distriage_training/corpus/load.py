@@ -229,9 +229,10 @@ def data_sha256(records: Sequence[Record]) -> str:
 
 
 def known_issues(records: Sequence[Record], taxonomy: Taxonomy) -> list[Record]:
-    """The training records worth showing: public threads with a label on every axis, hence bugs.
+    """The training records worth showing: threads with a label on every axis, hence bugs.
 
-    Excludes origin generated, without a thread, and feedback and second-reader, whose threads may be private.
+    They are public, but for a table of one's own with addresses. Excludes origin generated, without a thread, and
+    feedback and second-reader, whose threads may be private.
     """
     shown = [record for record in records if record.split == "train" and record.origin in PUBLIC and record.url]
     return [record for record in shown if record.labels.keys() == taxonomy.axes.keys()]

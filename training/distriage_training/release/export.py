@@ -102,6 +102,8 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
         tokenizer.save(str(folder / "tokenizer.json"))
         if issues := known_issues(splits.train, taxonomy):
             write_index(issues, taxonomy, folder / bundles.INDEX)
+            if config.data.format == "csv":  # only its owner knows whether they are public
+                console.print(f"note: {bundles.INDEX} holds the addresses of {len(issues):,} issues, in plain text")
         manifest = _manifest(config, taxonomy, calibrations(shipped, taxonomy, validation), passed, info)
         _describe(folder, config, manifest, info, _figures(shipped, model, passed, validation))
         seal(folder, manifest)
