@@ -196,6 +196,14 @@ def test_a_newer_version_of_the_packaged_taxonomy_is_refused(tiny_copy: Path, ve
     assert str(refused.value).endswith(expected)
 
 
+def test_a_sealed_taxonomy_with_a_cause_that_there_is_not_loads(toy_copy: Path) -> None:
+    """It loaded before such names were refused, and nobody can mend a sealed file."""
+    text = (toy_copy / "taxonomy.toml").read_text(encoding="utf-8")
+    rewrite(toy_copy / "taxonomy.toml", f'{text}of_causes = ["hardware"]\n'.encode())
+    seal(toy_copy)
+    assert Bundle(toy_copy).taxonomy.name == "toy"
+
+
 def test_a_sealed_taxonomy_that_is_not_valid_is_named(toy_copy: Path) -> None:
     rewrite(toy_copy / "taxonomy.toml", b'name = "toy"\n')
     seal(toy_copy)

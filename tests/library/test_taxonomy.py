@@ -19,6 +19,7 @@ from support.checkout import REPOSITORY
 
 SIZES = {"kind": 4, "distributed": 2, "stage": 5, "symptom": 34, "cause": 28, "fix": 6}
 LABELS = '[[kind]]\nid = "bug"\ndefinition = "b"\n[[kind]]\nid = "other"\ndefinition = "o"\n'
+MISSPELT = '[[cause]]\nid = "x"\ndefinition = "d"\nof_causes = ["bugs"]\n'
 
 
 def toml(axes: str = "[axis.kind]\n", labels: str = LABELS, head: str = 'name = "own"\nversion = "2"\n') -> str:
@@ -164,7 +165,11 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
         ),
         (
             toml(labels=LABELS + '[[kind]]\nid = "x"\ndefinition = "d"\nof_causes = ["hardware"]\n'),
-            "kind x: of_causes: unknown label or family 'hardware'; known:",
+            "kind x: of_causes: there is no axis cause",
+        ),
+        (
+            toml("[axis.kind]\n[axis.cause]\n", LABELS + LABELS.replace("kind", "cause") + MISSPELT),
+            "cause x: of_causes: unknown label or family 'bugs'; did you mean bug? known: bug, other",
         ),
         (toml(axes="[axis.kind]\nname = 5\n"), "axis kind: name: expected a valid string, found 5"),
         (

@@ -131,9 +131,10 @@ class Bundle:
             if whole or name not in (GRAPH, INDEX):
                 _check_file(path, name, record)
         try:
-            self.taxonomy: Taxonomy = load_taxonomy(path / "taxonomy.toml").with_use_of(default_taxonomy())
+            sealed = load_taxonomy(path / "taxonomy.toml", sealed=True)
         except TaxonomyError as error:
             raise BundleError(str(error)) from None
+        self.taxonomy: Taxonomy = sealed.with_use_of(default_taxonomy())
         self._check_labels()
 
     def verify(self, name: str, sha256: Callable[[], str] | None = None) -> None:

@@ -174,12 +174,13 @@ def _updated(older: _Read, newer: _Read | None, names: Sequence[str]) -> _Read:
     return older if newer is None else older.model_copy(update={name: getattr(newer, name) for name in names})
 
 
-def parse_taxonomy(text: str, place: str) -> Taxonomy:
+def parse_taxonomy(text: str, place: str, *, sealed: bool = False) -> Taxonomy:
     """Read a taxonomy from TOML.
 
     Args:
         text: The TOML document; see the packaged `taxonomy.toml` for the form.
         place: File name for messages.
+        sealed: It is a bundle's, which nobody can mend: a cause or weight that names nothing is let through.
 
     Raises:
         TaxonomyError: not TOML, an unknown key, a label used twice, a reference to nothing.
@@ -196,12 +197,20 @@ def parse_taxonomy(text: str, place: str) -> Taxonomy:
             f"{place}: labels of an axis that is not declared: {', '.join(unknown)}; declared: {', '.join(heads)}"
         )
     axes = {axis_id: _axis(axis_id, head, data.get(axis_id, []), place) for axis_id, head in heads.items()}
+    if not sealed:
+        _check_names(axes, place)
+    return read_entry(Taxonomy, {"name": data["name"], "version": data["version"], "axes": axes}, place, TaxonomyError)
+
+
+def _check_names(axes: Mapping[str, Axis], place: str) -> None:
     names = {axis.id: {name for label in axis.labels for name in (label.id, label.family)} for axis in axes.values()}
     for axis in axes.values():
         _known(axis.weights, names[axis.id], f"{place}: axis {axis.id}: weights")
         for label in axis.labels:
-            _known(label.of_causes, names.get(CAUSE, ()), f"{place}: {axis.id} {label.id}: of_causes")
-    return read_entry(Taxonomy, {"name": data["name"], "version": data["version"], "axes": axes}, place, TaxonomyError)
+            where = f"{place}: {axis.id} {label.id}: of_causes"
+            if label.of_causes and CAUSE not in names:
+                raise TaxonomyError(f"{where}: there is no axis {CAUSE}")
+            _known(label.of_causes, names.get(CAUSE, ()), where)
 
 
 def _known(given: Iterable[str], names: Collection[str | None], where: str) -> None:
@@ -239,8 +248,8 @@ def _table(value: Any, where: str) -> dict[str, Any]:
     return value
 
 
-def load_taxonomy(path: Path) -> Taxonomy:
-    """Read a taxonomy file.
+def load_taxonomy(path: Path, *, sealed: bool = False) -> Taxonomy:
+    """Read a taxonomy file; `sealed` as for `parse_taxonomy`.
 
     Raises:
         TaxonomyError: the file is missing or not valid.
@@ -250,7 +259,7 @@ def load_taxonomy(path: Path) -> Taxonomy:
     except (OSError, UnicodeDecodeError) as error:
         raise TaxonomyError(f"{path}: cannot be read: {error}") from None
     # Parsing is slow, and most bundles carry the packaged text.
-    return default_taxonomy() if text == default_taxonomy_text() else parse_taxonomy(text, str(path))
+    return default_taxonomy() if text == default_taxonomy_text() else parse_taxonomy(text, str(path), sealed=sealed)
 
 
 def default_taxonomy_text() -> str:
