@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -89,6 +90,20 @@ def test_check_says_how_many_labels_would_be_created(
     file.write_text("only-listed: true\naxes: {symptom: {labels: {runtime-hang: C-hang}}}\n", encoding="utf-8")
     (line,) = command("config", "check", file).out.splitlines()[1:]
     assert line == "symptom: 1 label may be set, 1 of them named here"
+
+
+def test_check_is_against_the_labels_of_the_default_model(
+    command: Command, tmp_path: Path, keyword_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the server reads the file; the packaged taxonomy may be newer than the model."""
+    monkeypatch.setattr("distriage.model.shipped.model_folders", lambda: (tmp_path, tmp_path))
+    file = tmp_path / "distriage.yml"
+    file.write_text("axes: {stage: {labels: {inference: serving}}}\n", encoding="utf-8")
+    assert command("config", "check", file).code == 0, "no model is installed"
+    assert_one_line(command("config", "check", file, "--model", "toy"), "model 'toy': no such directory")
+    (tmp_path / "toy").symlink_to(keyword_bundle)
+    (tmp_path / "DEFAULT").write_text("toy\n", encoding="utf-8")
+    assert "stage" in command("config", "check", file).err
 
 
 def test_check_ends_with_2_and_one_line_an_error(

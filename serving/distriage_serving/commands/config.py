@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from distriage.base.errors import InputError
+from distriage.base.errors import BundleError, InputError
 from distriage.base.references import check_repository
 from distriage.base.terminal import printable
 from distriage_serving.commands.options import ModelOption
@@ -20,6 +20,7 @@ from distriage_serving.commands.options import ModelOption
 if TYPE_CHECKING:
     from distriage.classifier import Classifier
     from distriage.github.listed import ListedIssue
+    from distriage.model.taxonomy import Taxonomy
     from distriage_serving.configuration.draft import TheirLabel
 
 READ_ISSUES = 500  # the newest with a label
@@ -33,29 +34,23 @@ config_app = typer.Typer(
 @config_app.command()
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A configuration, such as .github/distriage.yml.")],
-    model: Annotated[
-        str | None,
-        typer.Option(help="Check against the labels of this model instead of those of the packaged taxonomy."),
-    ] = None,
+    model: ModelOption = None,
     repository: Annotated[
         str | None,
         typer.Option(metavar="OWNER/REPO", help="Name the labels that it lacks; GITHUB_TOKEN is used if set."),
     ] = None,
 ) -> None:
-    """Check a configuration: one line per error, exit code 2.
+    """Check a configuration against the labels of a model: one line per error, exit code 2.
 
     Inside GitHub Actions the lines are marked in the pull request.
     """
-    from distriage.model.bundle import Bundle
-    from distriage.model.shipped import find_bundle
-    from distriage.model.taxonomy import default_taxonomy
     from distriage_serving.action import workflow_commands
     from distriage_serving.configuration.file import load_config
     from distriage_serving.configuration.lacking import lacking
     from distriage_serving.configuration.names import resolve
     from distriage_serving.configuration.problems import RepositoryConfigError
 
-    taxonomy = Bundle(find_bundle(model)).taxonomy if model is not None else default_taxonomy()
+    taxonomy = _taxonomy_of(model)
     there = _labels_of(repository) if repository is not None else {}
     try:
         names = resolve(load_config(file, taxonomy), taxonomy, there)
@@ -129,6 +124,21 @@ def init(
     text = draft(repository or str(labels), theirs, taxonomy, said)
     parse_config(text, "the draft", taxonomy)
     sys.stdout.write(text)
+
+
+def _taxonomy_of(model: str | None) -> Taxonomy:
+    """A model's own, or the default model's; the packaged one where none is installed."""
+    from distriage.model.bundle import Bundle
+    from distriage.model.shipped import find_bundle
+    from distriage.model.taxonomy import default_taxonomy
+
+    try:
+        bundle = find_bundle(model)
+    except BundleError:
+        if model is not None:
+            raise
+        return default_taxonomy()
+    return Bundle(bundle, whole=False).taxonomy
 
 
 def _labels_of(repository: str) -> dict[str, str]:
