@@ -22,6 +22,7 @@ from distriage.recipe.text import (
     RECIPE_VERSION,
     prepare,
 )
+from distriage.segments import prefixes
 
 from support.fences import TRACEBACK, fenced
 
@@ -197,11 +198,12 @@ SAMPLES = [
     ("fences", "```pip install x```\n    ~~~~^^^\nRuntimeError: " + "long " * 60 + "\n<!-- a page\n" + "prose\n" * 30),
     ("long", "a line of a log\n" * 3_000 + "the end"),
 ]
-DIGESTS = {7: "6e6b2d2346a4a480"}
-# Each entry alters what the model reads of some report. Forms and listings do, too, but are first of all for the facts.
+DIGESTS = {7: "4888ee1bc711e643"}
+# Each entry alters what the model reads of some report; so does each pattern of `prefixes.toml`.
 TABLES = (
-    ("distriage.segments", "prefixes.toml"),
     ("distriage.segments", "roles.toml"),
+    ("distriage.segments", "listings.toml"),
+    ("distriage.segments", "forms.toml"),
     ("distriage.recipe", "chinese.toml"),
     ("distriage.recipe", "field.toml"),
 )
@@ -213,6 +215,7 @@ def test_the_recipe_gives_what_its_version_gave() -> None:
         [report.title, report.errors, report.prose, report.filed, all_features(report)]
         for report in (prepare(*sample) for sample in SAMPLES)
     ]
-    tables = [packaged_table(*table) for table in TABLES]
+    patterns = [[row["pattern"] for row in rows] for rows in prefixes.table().values()]
+    tables = [patterns, *(packaged_table(*table) for table in TABLES)]
     digest = hashlib.sha256(json.dumps([outputs, tables]).encode()).hexdigest()[:16]
     assert DIGESTS.get(RECIPE_VERSION) == digest, "of another recipe: see `A new recipe` in CONTRIBUTING.md"
