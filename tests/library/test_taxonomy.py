@@ -129,6 +129,40 @@ def test_a_retired_label_is_no_output_but_can_be_looked_up() -> None:
     assert axis.label("old").retired == "2"
 
 
+OLDER = """
+name = "own"
+version = "1"
+[axis.cause]
+[[cause]]
+id = "bug"
+definition = "As the model learned it."
+[[cause]]
+id = "gone"
+definition = "Not in the newer copy."
+aliases = ["past"]
+"""
+USE_OF_AXIS = 'colour = "aabbcc"\nfilter = true\nweights = { bug = 2.0 }\nneeds_detail = true\n'
+USE_OF_LABEL = """means = ["goes-on"]
+aliases = ["defect"]
+study = ["Bug"]
+of_causes = ["bug"]
+shown_by = ["slow"]
+excluded_by = ["traceback"]
+"""
+
+
+def test_an_older_copy_is_used_as_the_newer_says() -> None:
+    newer = (
+        OLDER.replace('version = "1"', 'version = "2"').replace("gone", "come").replace("learned it", "is known now")
+    )
+
+    def with_use(text: str) -> str:
+        return text.replace("[axis.cause]\n", f"[axis.cause]\n{USE_OF_AXIS}").replace('."\n', f'."\n{USE_OF_LABEL}', 1)
+
+    used = parse_taxonomy(OLDER, "older").with_use_of(parse_taxonomy(with_use(newer), "newer"))
+    assert used == parse_taxonomy(with_use(OLDER), "as it should be")
+
+
 def test_a_taxonomy_of_ones_own_is_read_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text(default_taxonomy_text().replace('name = "distriage"', 'name = "own"', 1), encoding="utf-8")

@@ -89,7 +89,7 @@ class Axis(DataModel):
         return self.weights.get(label_id, self.weights.get(family or "", 1.0))
 
 
-# Fields for display and use, in which no output of a model lies.
+# Fields that say how axes and labels are used; no output of a model lies in them.
 _AXIS_USE = ("colour", "filter", "weights", "needs_detail")
 _LABEL_USE = ("means", "aliases", "study", "of_causes", "shown_by", "excluded_by")
 
@@ -156,7 +156,7 @@ class Taxonomy(DataModel):
         return {axis: self.axes[axis].label(label) for axis, label in ids.items()}
 
     def with_use_of(self, newer: Taxonomy) -> Taxonomy:
-        """This older copy of the same taxonomy, displayed and used as `newer` says."""
+        """This older copy of the same taxonomy, used as `newer` says; names, definitions and advice stay its own."""
         if self is newer or self.name != newer.name:
             return self
         axes = {}
