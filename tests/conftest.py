@@ -119,18 +119,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _is_compiled() -> bool:
-    """Whether tests ran here before: what they import last would be compiled."""
+    """Whether all tests ran here before: what they import last would be compiled. Or nothing is, as one chose."""
     spec = importlib.util.find_spec("transformers")
-    return spec is None or spec.cached is None or Path(spec.cached).exists()
+    return sys.dont_write_bytecode or spec is None or spec.cached is None or Path(spec.cached).exists()
 
 
 @contextmanager
 def _one_compiles(config: pytest.Config) -> Iterator[None]:
     """In a fresh environment, one worker collects before the others do: at once, each would compile all modules."""
     if hasattr(config, "workerinput") and not _is_compiled():
-        with FileLock(Path(config.option.basetemp).parent / "compiling.lock"):
-            if not _is_compiled():
+        shared = Path(config.option.basetemp).parent
+        with FileLock(shared / "compiling.lock"):
+            if not (shared / "compiled").exists():
                 yield
+                (shared / "compiled").touch()
                 return
     yield
 
