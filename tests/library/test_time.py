@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import random
 import re
-from collections import deque
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
-from itertools import chain
-from pathlib import Path
-from typing import cast
+from pkgutil import walk_packages
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import distriage.facts
 from distriage.answer.findings import Findings
-from distriage.base.texts import MAX_INPUT_CHARS
+from distriage.base.texts import MAX_INPUT_CHARS, regex
 from distriage.base.types import AxisScores, IssueReport, Prediction
 from distriage.facts.environment import find_facts
 from distriage.facts.projects import projects
-from distriage.facts.scanning import matches_at, places
+from distriage.facts.versions import VERSION
 from distriage.model.bundle import Bundle
 from distriage.model.shipped import find_bundle
 from distriage.reading.report import read
@@ -82,42 +79,47 @@ def test_counts_and_cards_are_looked_for_in_linear_time(unit: str) -> None:
     assert in_time(partial(find_facts, ""), unit * (4 * CHARACTERS // len(unit)))
 
 
-FACTS = Path(import_module("distriage.facts").__path__[0])
-TRIED_BY = {"at", "first_at", "matches_at", "versions_at", "_stands"}
+PART = re.compile(r"(?P<part>\\.|\[\^?\]?(?:\\.|[^\\\]])*\]|[^\\\[{}*+?])(?P<unbounded>[*+]|\{\d*,\})?", re.S)
+# Tried once on one line or one value, or what they repeat cannot be read in two ways.
+MAY_REPEAT = {
+    *("environment._OF_A_MAC", "release.names._NO_LETTERS", "release.places._MACHINE", "release.places._NO_PART"),
+    *("scanning._COMMAND", "scanning._ENVIRONMENT", "situation._VERSION_FIELD", "systems._SYSTEM"),
+    *("compatibility.misfits._LISTED", "gpus._GPU", "gpus._LESSER", "several._RELEASE"),
+}
 
 
-def parts(value: object) -> Iterator[object]:
-    """A value, or those of nested tuples."""
-    if isinstance(value, tuple):
-        for one in value:
-            yield from parts(one)
-    else:
-        yield value
+def reads_on(pattern: str) -> list[str]:
+    """What a pattern repeats without bound that is a group, or that matches a line break, or letters and blanks."""
+    parts = [found["part"] for found in PART.finditer(pattern.replace(VERSION, "")) if found["unbounded"]]
+    return [part for part in parts if part == ")" or re.match(part, "\n") or all(re.match(part, it) for it in "a ")]
 
 
-def tried_behind_words() -> Iterator[tuple[str, re.Pattern[str], list[str]]]:
-    """Each pattern that is tried behind words: its name, the pattern, the words."""
-    of_projects = [(*project.stamps, *project.launchers.values()) for project in projects().all.values()]
-    for listed in chain.from_iterable(of_projects):
-        yield listed.pattern, listed.expression, [*listed.starts]
-    for path in sorted(FACTS.rglob("[!_]*.py")):
-        known = vars(import_module(".".join(("distriage.facts", *path.relative_to(FACTS).with_suffix("").parts))))
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in TRIED_BY:
-                inside = [*ast.walk(call)]
-                found = [*parts(tuple(known.get(one.id) for one in inside if isinstance(one, ast.Name)))]
-                found += [one.value for one in inside if isinstance(one, ast.Constant)]
-                words = [one for one in found if isinstance(one, str)]
-                for pattern in found:
-                    if hasattr(pattern, "fullmatch"):
-                        yield f"{path.stem} {ast.unparse(call.args[0])}", cast(re.Pattern[str], pattern), words
+def patterns_in(value: object) -> Iterator[str]:
+    """A pattern, or those of nested tuples and tables."""
+    if isinstance(value, (re.Pattern, type(regex("")))):
+        yield value.pattern
+    elif isinstance(value, (tuple, dict)):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from patterns_in(one)
 
 
-@pytest.mark.parametrize(("pattern", "words"), [pytest.param(*it, id=name) for name, *it in tried_behind_words()])
-def test_a_pattern_behind_its_words_takes_linear_time(pattern: re.Pattern[str], words: list[str]) -> None:
-    for word in words:
-        text = f"{word}\n" * (2 * CHARACTERS // len(word))
-        assert in_time(lambda text: deque(matches_at(pattern, text, places(words, text)), 0), text), repr(word)
+def patterns_of_facts() -> Iterator[tuple[str, str]]:
+    """Name and text of each pattern in the modules of the facts and in `frameworks.toml`."""
+    for module in walk_packages(distriage.facts.__path__, "distriage.facts."):
+        for name, value in vars(import_module(module.name)).items():
+            for pattern in patterns_in(value):
+                yield f"{module.name.removeprefix('distriage.facts.')}.{name}", pattern
+    for project in projects().all.values():
+        for listed in (*project.stamps, *project.launchers.values()):
+            yield project.name, listed.expression.pattern
+
+
+def test_a_pattern_of_the_facts_repeats_only_parts_of_a_word_without_bound() -> None:
+    """Else it may read on to the end of the text from each place where it begins: time grows with the square."""
+    assert reads_on(r"\bflockrun[^\n]*--never") == ["[^\\n]"] and reads_on(r"(?:a|b )+\s*\d+\w{2,}") == [")", r"\s"]
+    found = {name for name, pattern in patterns_of_facts() if reads_on(pattern)}
+    assert found - MAY_REPEAT == set(), "bound it, as {0,80} does"
+    assert MAY_REPEAT - found == set()
 
 
 # ---------------------------------------------------------------- the whole class, over everything that reads a report
