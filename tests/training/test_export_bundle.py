@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NoReturn, cast
@@ -31,7 +31,7 @@ from distriage_training.release.calibrate import TARGETS
 from distriage_training.release.export import calibrate_bundle, export
 from distriage_training.release.gates import Passed, ValidationSet, int8_drops
 from distriage_training.release.golden import golden_reports
-from distriage_training.release.graph import GateError
+from distriage_training.release.graph import GateError, Logits
 from distriage_training.release.seal import seal
 
 from support.exports import CONFIG, TAXONOMY
@@ -215,6 +215,33 @@ def test_a_bundle_is_calibrated_with_reports_of_its_groups_alone(
             calibrate_bundle(cast(Bundle, SimpleNamespace(taxonomy=TAXONOMY)), bounded, splits)
     expected = [record.id for record in in_domain(splits.validation, bounded)]
     assert found.value.args == (expected,) and len(expected) < len(splits.validation)
+
+
+def test_questions_of_two_labels_are_fitted_on_the_reports_of_all_groups(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = load_config(CONFIG)
+    reports = load_splits(config, TAXONOMY).validation
+    groups = [name for name, _ in Counter(record.group for record in reports).most_common()][:-1]
+    bounded = config.model_copy(update={"domain": config.domain.model_copy(update={"groups": groups})})
+    fitted: dict[str, int] = {}
+
+    def fit(_: object, dense: Logits, sparse: Logits, validation: ValidationSet, axes: Iterable[str]) -> None:
+        for axis in axes:
+            assert len(dense[axis]) == len(sparse[axis]) == len(validation.inputs)
+            fitted[axis] = len(validation.inputs)
+
+    def stop(*_: object) -> NoReturn:
+        raise LookupError
+
+    for name, double in (("fit_calibration", fit), ("check_not_collapsed", lambda *_: None), ("write_model", stop)):
+        monkeypatch.setattr(exporting, name, double)
+    with pytest.raises(LookupError):
+        export(tiny_run, bounded, tmp_path / "bundle")
+    few = len(in_domain(reports, bounded))
+    two = {axis.id for axis in TAXONOMY.axes.values() if len(axis.label_ids) == 2}
+    assert few < len(reports) and two
+    assert fitted == {axis: len(reports) if axis in two else few for axis in TAXONOMY.axes}
 
 
 def test_groups_without_a_validation_report_are_named() -> None:
