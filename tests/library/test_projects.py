@@ -39,9 +39,21 @@ def test_each_entry_names_others_of_the_list_and_devices_that_there_are() -> Non
         assert all(stamp.starts and "v" in stamp.expression.groupindex for stamp in project.stamps), project.name
 
 
-def test_an_entry_that_is_not_valid_is_named() -> None:
-    with pytest.raises(DistriageError, match=r"^frameworks\.toml: Flock: unknown key repository; did you mean repos"):
-        read_projects('[Flock]\nrepository = ["acme/flock"]\nwhat = "trainer"\n')
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '[Flock]\nrepository = ["acme/flock"]\nwhat = "trainer"\n',
+            "Flock: unknown key repository; did you mean repos",
+        ),
+        ("x = 1\n[Flock]\n", "x: expected a table"),
+        ("[Flock\n", "not valid TOML: "),
+    ],
+)
+def test_an_entry_that_is_not_valid_is_named(text: str, message: str) -> None:
+    with pytest.raises(DistriageError) as refused:
+        read_projects(text)
+    assert str(refused.value).startswith(f"frameworks.toml: {message}")
 
 
 @pytest.mark.parametrize("old", ["microsoft/DeepSpeed", "PyTorchLightning/pytorch-lightning", "NVIDIA/NeMo"])

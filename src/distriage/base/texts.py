@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+from distriage.base.errors import DistriageError
+
 MAX_INPUT_CHARS = 200_000  # GitHub stores at most 65,536 of a body; a larger text loses its middle
 
 _SAME_LETTERS = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"))  # by `re.IGNORECASE`, but not by `str.lower`
@@ -87,4 +89,19 @@ def packaged(package: str, name: str) -> str:
 
 def packaged_table(package: str, name: str) -> dict[str, Any]:
     """Such a file in TOML."""
-    return tomllib.loads(packaged(package, name))
+    return table_in(packaged(package, name), name)
+
+
+def table_in(text: str, place: str, error: type[DistriageError] = DistriageError) -> dict[str, Any]:
+    """A text in TOML.
+
+    Args:
+        place: File, and part of it, for messages.
+
+    Raises:
+        error: It is not TOML.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as fault:
+        raise error(f"{place}: not valid TOML: {fault}") from None

@@ -119,6 +119,8 @@ def read_entry(model: type[_Entry], value: object, place: str, error: type[Distr
     Raises:
         error: It has another shape.
     """
+    if not isinstance(value, Mapping):
+        raise error(f"{place}: expected a table, found {type(value).__name__}")
     try:
         return model.read(value)
     except ValueError as raised:  # pydantic's, whose import is slow

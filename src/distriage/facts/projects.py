@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,7 +10,7 @@ from functools import cache, cached_property, lru_cache
 from typing import Final
 
 from distriage.base.references import RENAMED, repository_of
-from distriage.base.texts import packaged
+from distriage.base.texts import packaged, table_in
 from distriage.base.validation import Strict, field, read_entry
 from distriage.facts.scanning import any_of
 from distriage.facts.versions import VERSION
@@ -170,8 +169,10 @@ def projects() -> Projects:
 
 def read_projects(text: str) -> Projects:
     """Read a list like `frameworks.toml`; raises `DistriageError` for an entry that is not valid."""
-    entries = tomllib.loads(text).items()
-    listed = {name: read_entry(Project, {"name": name, **entry}, f"frameworks.toml: {name}") for name, entry in entries}
+    listed = {}
+    for name, entry in table_in(text, "frameworks.toml").items():
+        whole = {"name": name, **entry} if isinstance(entry, dict) else entry
+        listed[name] = read_entry(Project, whole, f"frameworks.toml: {name}")
     return Projects(listed)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from distriage.base.errors import TaxonomyError
-from distriage.base.texts import decoded, packaged
+from distriage.base.texts import decoded, packaged, table_in
 from distriage.base.validation import field, known_keys, read_entry, suggestion
 from distriage.model.label import DataModel, Label
 
@@ -185,10 +184,7 @@ def parse_taxonomy(text: str, place: str, *, sealed: bool = False) -> Taxonomy:
     Raises:
         TaxonomyError: not TOML, an unknown key, a label used twice, a reference to nothing.
     """
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise TaxonomyError(f"{place}: not valid TOML: {error}") from None
+    data = table_in(text, place, TaxonomyError)
     if missing := [key for key in ("name", "version", "axis") if key not in data]:
         raise TaxonomyError(f"{place}: key {missing[0]!r} is missing")
     heads = _table(data.pop("axis"), f"{place}: axis")

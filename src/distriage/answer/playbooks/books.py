@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from distriage.base.texts import packaged, packaged_table, regex
+from distriage.base.texts import packaged, packaged_table, regex, table_in
 from distriage.base.validation import Strict, read_entry
 from distriage.model.taxonomy import Taxonomy, default_taxonomy
 
@@ -66,13 +65,14 @@ def elsewhere(platform: str) -> tuple[Mapping[str, str], re.Pattern[str]]:
 
 @cache
 def _book(axis: str, label: str) -> Playbook:
-    return read_entry(Playbook, tomllib.loads(_tables(axis)[label]), f"{axis}.toml: {label}")
+    place = f"{axis}.toml: {label}"
+    return read_entry(Playbook, table_in(_tables(axis)[label], place), place)
 
 
 @cache
 def pair(symptom: str | None, cause: str | None) -> tuple[Check, ...]:
     """The checks written for a symptom and a cause together."""
-    checks = tomllib.loads(_tables("pairs").get(symptom or "", ""))
+    checks = table_in(_tables("pairs").get(symptom or "", ""), f"pairs.toml: {symptom}")
     return tuple(read_entry(Check, check, f"pairs.toml: {symptom} {cause}") for check in checks.get(cause or "", ()))
 
 
