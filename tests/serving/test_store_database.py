@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import stat
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -116,6 +117,13 @@ def test_processes_that_start_at_once_migrate_once(database_url: str) -> None:
     for worker in workers:
         worker.join(180)
     assert [worker.exitcode for worker in workers] == [0, 0]
+
+
+def test_processes_that_start_at_once_upgrade_once(database_url: str) -> None:
+    write_first(database_url)
+    with ThreadPoolExecutor(5) as starting:
+        for store in list(starting.map(Store.open, [database_url] * 5)):
+            store.close()
 
 
 def test_an_upgrade_waits_for_an_older_version_and_refuses_to_pull_the_tables_from_under_it(

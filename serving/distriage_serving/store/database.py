@@ -32,7 +32,7 @@ from sqlalchemy.orm import Session
 from distriage.base.errors import ConfigError
 from distriage_serving.logs import log
 from distriage_serving.store.engines import BEGIN, DISK_IS_FULL, cause, engine_for, parse, reason, shown
-from distriage_serving.store.migrations.in_use import InUseError, Share, newest_revision
+from distriage_serving.store.migrations.in_use import InUseError, Share, newest_revision, start_alone
 from distriage_serving.store.schema import Base, SharedValue
 
 UPGRADE_POLL_S: Final = 0.5
@@ -110,6 +110,7 @@ class Database:
                 with self._engines[True].begin() as connection:
                     if not self.is_sqlite and (encoding := connection.scalar(text("SHOW server_encoding"))) != "UTF8":
                         raise ConfigError(f"{place}: its encoding is {encoding}; expected a database in UTF8")
+                    start_alone(connection)
                     if not _is_current(connection):
                         from distriage_serving.store.migrations.apply import migrate  # alembic: a third of all imports
 

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import text
 from sqlalchemy.engine import Connection
 
 from distriage.base.errors import ConfigError
 from distriage_serving.store.migrations.in_use import InUseError, Share
-
-_LOCK: Final = 0x64697374  # any number that no other use of the same PostgreSQL database has
 
 
 def migrate(connection: Connection, place: str, share: Share, *, upgrades: bool = True) -> None:
     """Apply missing migrations.
 
     Args:
-        connection: In a transaction that holds SQLite's write lock; all migrations happen in it, or none.
+        connection: In a transaction that has `start_alone`; all migrations happen in it, or none.
         place: The database, for messages.
         share: Knows whether others work on it.
         upgrades: If False, only make tables in an empty database.
@@ -31,8 +27,6 @@ def migrate(connection: Connection, place: str, share: Share, *, upgrades: bool 
         ConfigError: the database is of a newer Distriage, or of an older one and must stay so.
         InUseError: an older version works on it.
     """
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection

@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection
 from distriage.base.errors import ConfigError
 
 APPLICATION: Final = "distriage"
+_LOCK: Final = 0x64697374  # any number that no other use of the same PostgreSQL database has
 _VERSIONS: Final = Path(__file__).parent / "versions"
 _OTHERS: Final = text(
     "SELECT count(DISTINCT (client_addr, application_name)) FROM pg_stat_activity WHERE datname = current_database() "
@@ -74,6 +75,17 @@ class Share:
         except OSError:  # a file system without locks
             return True
         return True
+
+
+def start_alone(connection: Connection) -> None:
+    """Until the transaction ends, no other starting process looks at the revision: on PostgreSQL, who has read it keeps
+    another from changing it, and would wait for that one in turn.
+
+    Args:
+        connection: On SQLite, one that holds the write lock, which does the same.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
 
 
 def newest_revision() -> str:
