@@ -64,7 +64,7 @@ def test_open_issues_are_labelled_as_the_bot_would(double: GitHub, run: Backfill
         "#1  symptom: hang",
         "#2  symptom: oom",
         "#4  symptom: hang",
-        "3 issues changed, 1 left alone; 0 were done before, 0 failed",
+        "toy: 3 issues changed, 1 left alone; 0 were done before, 0 failed",
         "     2  symptom: hang",
         "     1  symptom: oom",
     ]
@@ -303,6 +303,31 @@ def test_own_labels_of_another_repository_are_refused(
     assert run("--own", other).code == 0
 
 
+def test_model_and_own_labels_are_those_of_the_settings(
+    double: GitHub,
+    command: Command,
+    keyword_bundle: Path,
+    own_labels: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = Path(shutil.copytree(own_labels, tmp_path / "own" / "acme" / "other"))
+    (other / "own.json").write_text((own_labels / "own.json").read_text().replace('"owner/repo"', '"acme/other"'))
+    double.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: true}\n"
+    for name, value in (
+        ("DATABASE", new_sqlite(tmp_path / "a.db")),
+        ("MODEL", str(keyword_bundle)),
+        ("OWN", str(tmp_path / "own")),
+    ):
+        monkeypatch.setenv(f"DISTRIAGE_{name}", value)
+    assert command("backfill", REPOSITORY).out.count("toy: 3 issues changed") == 1
+    assert "4 were done before" in command("backfill", REPOSITORY).out, "it has no own labels"
+    shutil.copytree(own_labels, tmp_path / "own" / "owner" / "repo")
+    assert "0 were done before" in command("backfill", REPOSITORY).out
+    assert "4 were done before" in command("backfill", REPOSITORY, "--own", own_labels).out
+    assert "toy: 5 past issues" in command("backfill", REPOSITORY, "--past").out
+
+
 # ---------------------------------------------------------------- past issues
 
 
@@ -317,15 +342,22 @@ def test_past_keeps_all_issues_once_and_writes_nothing(double: GitHub, run: Back
     double.page_items = 2
     done = run("--past")
     assert (done.code, double.written) == (0, [])
-    assert done.out == "Owner/Repo: 5 past issues kept, 5 of them read now\n"
+    assert done.out == "Owner/Repo, toy: 5 past issues kept, 5 of them read now\n"
     assert past(tmp_path)[6] == ("closed", HANG) and sorted(past(tmp_path)) == [1, 2, 3, 4, 6]
     double.issues[f"{REPOSITORY}#1"].update(state="closed", updated_at="2025-01-01T00:00:00Z")
     double.issues[f"{REPOSITORY}#2"].update(title="Another title", updated_at="2025-01-01T00:00:00Z")
     third = double.issues.pop(f"{REPOSITORY}#3")
-    assert run("--past").out == "Owner/Repo: 4 past issues kept, 1 of them read now\n"
+    assert run("--past").out == "Owner/Repo, toy: 4 past issues kept, 1 of them read now\n"
     assert sorted(past(tmp_path)) == [1, 2, 4, 6]
     double.issues[f"{REPOSITORY}#3"] = third  # it was missed while pages shifted
-    assert run("--past").out == "Owner/Repo: 5 past issues kept, 1 of them read now\n"
+    assert run("--past").out == "Owner/Repo, toy: 5 past issues kept, 1 of them read now\n"
     assert sorted(past(tmp_path)) == [1, 2, 3, 4, 6]
     assert past(tmp_path)[1][0] == "closed" and past(tmp_path)[2][1] == "Another title"
     assert_one_line(run("--past", "--dry-run"), "--past keeps all issues and writes nothing to GitHub")
+
+
+def test_past_says_that_another_models_readings_go(run: Backfill, tmp_path: Path) -> None:
+    with Store.open(f"sqlite:///{tmp_path / 'a.db'}") as store:
+        store.begin_past(REPOSITORY, "minilm-v0")
+    assert "toy replaces what minilm-v0 read" in run("--past").err
+    assert run("--past").err == "5 issues, 0 of them read\n"

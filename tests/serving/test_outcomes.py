@@ -76,7 +76,7 @@ def test_a_dry_run_lists_what_the_run_after_it_writes(
     double.files["owner/repo/.github/distriage.yml"] = text
     table, page = tmp_path / "a.csv", tmp_path / "a.html"
     would = backfill("--dry-run", "--csv", table, "--html", page, *options).out
-    assert double.written == [] and f"#1  {change}\n1 issue would be changed, 0 left alone" in would
+    assert double.written == [] and f"#1  {change}\ntoy: 1 issue would be changed, 0 left alone" in would
     assert [row["change"] for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines())] == [change]
     assert f"<td>{change}</td>" in page.read_text(encoding="utf-8")
     done = backfill(*options).out

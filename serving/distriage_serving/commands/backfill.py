@@ -16,7 +16,7 @@ from distriage.base.disk import writing
 from distriage.base.errors import InputError
 from distriage.base.extras import needs_extra
 from distriage.base.references import check_repository
-from distriage.base.terminal import counted, printable
+from distriage.base.terminal import counted, printable, say
 from distriage_serving.commands.options import (
     DatabaseOption,
     ModelOption,
@@ -67,7 +67,12 @@ def backfill(
     ] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="With --dry-run: the same as a table.")] = None,
     own: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Also set the own labels that `distriage learn` learned.")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Also set the own labels that `distriage learn` learned; default: those of the repository in "
+            "DISTRIAGE_OWN.",
+        ),
     ] = None,
     take_off: Annotated[
         bool,
@@ -86,11 +91,13 @@ def backfill(
         from distriage.github.address import token_of_environment
         from distriage.github.client import Client
         from distriage.own.labels import OwnLabels
+        from distriage.own.shelf import OwnShelf
         from distriage_serving.backfill.proposals import as_csv, as_page, estimate
         from distriage_serving.backfill.run import Backfill, BackfillOptions, State, issues_of, paced
         from distriage_serving.judging.indexes import PastIndexes
         from distriage_serving.judging.judge import LocalJudge
         from distriage_serving.judging.keeping import keep_all
+        from distriage_serving.settings import load_settings
 
         check_repository(repository)
         if state not in get_args(State):
@@ -115,12 +122,20 @@ def backfill(
             )
             if isinstance(classifier.own, OwnLabels):
                 classifier.own.use_for(repository, client)
+            name = classifier.bundle.manifest.name
             if past:
+                known = store.past_repository(repository)
+                if known is not None and known.model != name:
+                    gone = f"a server with {known.model} finds no duplicates any more"
+                    say(f"{repository}: {name} replaces what {known.model} read; {gone}")
                 issues = issues_of(client, repository, BackfillOptions(state="all"))
-                _print_kept(keep_all(store, classifier, repository, issues), repository)
+                _print_kept(keep_all(store, classifier, repository, issues), f"{repository}, {name}")
                 return
+            if own is None and not take_off and (folder := load_settings().own) is not None:
+                classifier.own = OwnShelf(Path(folder), classifier.bundle, lambda error: say(str(error)))
             judge = LocalJudge(classifier, PastIndexes(None, store))
-            options = BackfillOptions(dry_run, filed_since, state, comments, again, own is not None, config, take_off)  # type: ignore[arg-type]
+            has_own = classifier.own is not None and classifier.own.of(f"{repository}#1") is not None
+            options = BackfillOptions(dry_run, filed_since, state, comments, again, has_own, config, take_off)  # type: ignore[arg-type]
             work = Backfill(client, store, judge, Console(highlight=False))
             begun = time.monotonic()
             try:
@@ -128,9 +143,9 @@ def backfill(
             except BaseException:  # Ctrl-C too
                 report = work.report
                 if report.changed or report.nothing or report.known or report.failed:
-                    _print_report(work.console, report)
+                    _print_report(work.console, report, name)
                 raise
-            _print_report(work.console, work.report)
+            _print_report(work.console, work.report, name)
             if work.report.dry_run:
                 said = estimate(work.report, time.monotonic() - begun, client.sent)
                 if said:
@@ -141,12 +156,12 @@ def backfill(
                 raise typer.Exit(2)
 
 
-def _print_kept(chunks: Iterator[tuple[int, int]], repository: str) -> None:
+def _print_kept(chunks: Iterator[tuple[int, int]], of: str) -> None:
     issues = read = 0
     for seen, new in chunks:
         issues, read = issues + seen, read + new
         typer.echo(f"{counted(issues, 'issue')}, {read:,} of them read", err=True)
-    typer.echo(f"{repository}: {counted(issues, 'past issue')} kept, {read:,} of them read now")
+    typer.echo(f"{of}: {counted(issues, 'past issue')} kept, {read:,} of them read now")
 
 
 def _write(file: Path | None, text: str) -> None:
@@ -164,10 +179,10 @@ def _day(text: str | None) -> float:
         raise InputError(f"--since {text!r}: expected a day such as 2026-01-31") from None
 
 
-def _print_report(console: Console, report: BackfillResult) -> None:
+def _print_report(console: Console, report: BackfillResult, model: str) -> None:
     would = "would be changed" if report.dry_run else "changed"
     console.print(
-        f"{counted(report.changed, 'issue')} {would}, {report.nothing:,} left alone; "
+        f"{model}: {counted(report.changed, 'issue')} {would}, {report.nothing:,} left alone; "
         f"{report.known:,} were done before, "
         f"{len(report.failed)} failed",
         markup=False,

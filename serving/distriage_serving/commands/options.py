@@ -14,7 +14,9 @@ from distriage.base.errors import ConfigError
 if TYPE_CHECKING:
     from distriage_serving.store import Store
 
-ModelOption = Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")]
+ModelOption = Annotated[
+    str | None, typer.Option(envvar="DISTRIAGE_MODEL", help="A bundle's folder or the name of a shipped model.")
+]
 DatabaseOption = Annotated[
     str | None,
     typer.Option(help="URL of the bot's database; default: DISTRIAGE_DATABASE, else sqlite:///distriage.db."),
