@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from contextlib import suppress
@@ -19,7 +20,7 @@ from distriage_serving.github.app_auth import WORK, App
 from distriage_serving.github.executor import why_refused
 from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.logs import JsonFormatter
-from distriage_serving.store import Job, decide_job
+from distriage_serving.store import Job, decide_job, poll_job
 from distriage_serving.store.work import pace
 
 from support import faults
@@ -173,6 +174,31 @@ def test_writes_are_paced_over_all_workers_and_what_waits_says_so(bot: Bot, monk
     assert job.due_at == start + 3600
     bot.settle(3600)
     assert bot.github.labels("owner/repo#5") == [HANG]
+
+
+def test_a_backlog_reads_nothing_on_github_while_writes_are_paced(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(pace, "LIMITS", ((60, 5),))
+    caplog.set_level(logging.INFO)
+    for number in range(1, 10):
+        bot.github.open(f"owner/repo#{number}", TITLE, BODY)
+        bot.deliver("issues", bot.github.payload("opened", f"owner/repo#{number}"))
+    bot.settle(50)
+    (deferred,) = (one for one in caplog.records if one.getMessage() == "job_deferred")
+    assert vars(deferred)["fields"]["reason"] == "paced"
+    assert [bot.github.labels(f"owner/repo#{number}") for number in (3, 4)] == [[HANG], []]
+    read = len(bot.github.requests)
+    bot.settle(9)
+    assert len(bot.github.requests) == read
+    bot.store.put_job(decide_job(IssueReference("owner/repo", 9), INSTALLATION))
+    bot.store.put_job(poll_job("owner/repo", INSTALLATION))
+    bot.settle(0)
+    assert bot.github.labels("owner/repo#9") == [HANG], "a person need not wait"
+    assert "poll" not in {job.kind for job in bot.store.list_work(Job, "waiting")}, "nor what only reads"
+    for _ in range(3):
+        bot.settle(61)
+    assert all(bot.github.labels(f"owner/repo#{number}") == [HANG] for number in range(1, 10))
 
 
 FAULTS = [

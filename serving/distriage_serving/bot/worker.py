@@ -40,7 +40,6 @@ from distriage_serving.github.executor import why_refused
 from distriage_serving.judging.judge import Judge
 from distriage_serving.logs import log, without_message
 from distriage_serving.store import (
-    OF_PEOPLE,
     Delivery,
     Job,
     LeaseLostError,
@@ -49,7 +48,7 @@ from distriage_serving.store import (
     moved_job,
     sweep_job,
 )
-from distriage_serving.store.work.pace import BOTS_SHARE
+from distriage_serving.store.work.pacing import PacedError, Pacing
 
 DELIVERIES_AT_ONCE: Final = 20
 LONGEST_RETRY_S: Final = 3600.0
@@ -100,6 +99,7 @@ class Worker:
         self._stop = stop
         self._timing = timing
         self._second_reads = second_reads
+        self._pacing = Pacing(store)
         self.on_labelled: Callable[[float], None] = lambda _: None
         self._began_at = 0.0  # the job that is under way
         self._seen_s = time.monotonic()
@@ -138,7 +138,8 @@ class Worker:
         """
         store, owner, lease_s, second = self._store, self._owner, self._timing.lease_s, self._second_reads
         deliveries = store.lease(Delivery, owner, lease_s, DELIVERIES_AT_ONCE) if not second else []
-        jobs = store.lease(Job, owner, lease_s, second_reads=second) if not deliveries else []
+        paced = self._pacing.installations()
+        jobs = store.lease(Job, owner, lease_s, second_reads=second, paced=paced) if not deliveries else []
         for delivery in deliveries:
             with _leased(delivery):
                 self._receive(delivery)
@@ -185,7 +186,8 @@ class Worker:
             raise
         except RateLimitError as error:
             store.defer(job, error.reset_epoch_s, str(error))
-            log(logging.INFO, "job_deferred", job=job.id, kind=job.kind, until=error.reset_epoch_s)
+            why = "paced" if isinstance(error, PacedError) else "github_limit"
+            log(logging.INFO, "job_deferred", job=job.id, kind=job.kind, until=error.reset_epoch_s, reason=why)
         except NotFoundError as error:
             self._finish(job, "ignored", str(error), why_refused(error))
         except (ConfigError, InputError, RefusedError) as error:
@@ -224,6 +226,7 @@ class Worker:
         if until := limits.ends_at():
             raise RateLimitError("GitHub asked this installation to wait", until)
         try:
+            self._pacing.begin(job)
             before_write = partial(self._before_write, job, lost)
             client = self._app.installation_client(job.installation_id, before_write=before_write, limits=limits)
             return self._do_on_github(kind, replace(tools, installation=client), job)
@@ -246,12 +249,7 @@ class Worker:
     def _before_write(self, job: Job, lost: threading.Event) -> None:
         if lost.is_set():
             raise LeaseLostError(f"jobs {job.id}: the lease ran out")
-        assert job.installation_id is not None
-        share = 1.0 if job.kind in OF_PEOPLE else BOTS_SHARE
-        free_at = self._store.take_write(job.installation_id, share)
-        if free_at is not None:
-            wait_s = free_at - self._store.clock()
-            raise PacedError(f"writes are paced to stay below GitHub's limits; it goes on in {wait_s:.0f} s", free_at)
+        self._pacing.take_write(job)
 
     @contextmanager
     def _heartbeat(self, job: Job) -> Iterator[threading.Event]:
@@ -285,10 +283,6 @@ class Worker:
                 give_back(self._store, item, error, self._began_at)
         table, attempts = item.__tablename__, item.attempts
         log(logging.WARNING, "put_off", table=table, item=item.id, state=state, attempts=attempts, github_status=status)
-
-
-class PacedError(RateLimitError):
-    """One write too many at present, by our own count."""
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from distriage.base.references import IssueReference
 from distriage_serving.store.work.tables import Delivery, Job
 
 SWEEP: Final = "sweep"
+TRIAGE: Final = "triage"  # as a rule it writes on GitHub, so while writes are paced it does not begin
 SECOND_READ: Final = "second-read"  # may take long: it has workers of its own, and holds up no lane of an issue
 _COMMAND: Final = "command"
 OF_PEOPLE: Final = ("close", "ask", "decide", _COMMAND)  # what a person did and waits for: ahead of all other work
@@ -84,7 +85,7 @@ class NewJob:
 
 def triage_job(issue: IssueReference, installation_id: int | None) -> NewJob:
     """Look at an issue. All work on one issue waits under one key, so that no two workers touch it at once."""
-    return _issue_job("triage", issue, installation_id)
+    return _issue_job(TRIAGE, issue, installation_id)
 
 
 def decide_job(issue: IssueReference, installation_id: int | None) -> NewJob:
@@ -157,7 +158,8 @@ def moved_job(job: Job, repository: str) -> NewJob:
 
 @cache
 def due_items(table: type[Delivery] | type[Job], second_reads: bool | None, *, of_people: bool = False) -> Select[Any]:
-    """Items due at `now`, or with an expired lease, at most `limit`, the longest due first.
+    """Items due at `now`, or with an expired lease, at most `limit`, the longest due first; no triage for installations
+    that are `paced`.
 
     The statement is cached: every worker runs it every second, and building it takes longer than running it.
 
@@ -168,7 +170,9 @@ def due_items(table: type[Delivery] | type[Job], second_reads: bool | None, *, o
     is_second_read = Job.kind == SECOND_READ
     kinds = [] if second_reads is None or table is Delivery else [is_second_read if second_reads else ~is_second_read]
     kinds = [Job.kind.in_(OF_PEOPLE)] if of_people else kinds
-    lanes = [] if table is Delivery else [_first_of_its_lane()]
+    of_paced = Job.installation_id.in_(bindparam("paced", expanding=True))
+    is_paced = and_(Job.kind == TRIAGE, Job.state == "waiting", of_paced)  # one with an expired lease blocks its lane
+    lanes = [] if table is Delivery else [~is_paced, _first_of_its_lane()]
     due = select(table).where(table.due_at <= bindparam("now"), *kinds, *lanes).order_by(table.due_at, table.id)
     return due.limit(bindparam("limit", type_=Integer)).with_for_update(skip_locked=True)
 

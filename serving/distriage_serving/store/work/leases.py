@@ -86,7 +86,14 @@ class WorkStore(Database):
             return session.scalars(merged.returning(Job), execution_options={"populate_existing": True}).one()
 
     def lease(
-        self, table: type[Item], owner: str, lease_s: float, limit: int = 1, *, second_reads: bool | None = None
+        self,
+        table: type[Item],
+        owner: str,
+        lease_s: float,
+        limit: int = 1,
+        *,
+        second_reads: bool | None = None,
+        paced: Collection[int] = (),
     ) -> list[Item]:
         """Take items that are due or whose lease ran out, jobs of people first, then the longest due; no other worker
         gets them before the lease ends.
@@ -97,13 +104,14 @@ class WorkStore(Database):
         Args:
             owner: Names one run of one worker; must be unique.
             second_reads: Only jobs that ask the second reader, or only others; all if None.
+            paced: Installations for which no triage is to begin.
         """
         now = self.clock()
         with self._session(writes=True) as session:
             taken: list[Item] = []
             for of_people in [False] if table is Delivery or second_reads else [True, False]:
                 due = due_items(table, second_reads, of_people=of_people)
-                found = session.scalars(due, {"now": now, "limit": limit - len(taken)}).all()
+                found = session.scalars(due, {"now": now, "limit": limit - len(taken), "paced": [*paced]}).all()
                 taken += [item for item in found if self._take(session, item, owner, now + lease_s)]
                 if len(found) == limit:
                     break
@@ -144,16 +152,9 @@ class WorkStore(Database):
         Raises:
             LeaseLostError: it is not the caller's any more.
         """
+        over = {"state": state, "due_at": None, "lease_owner": None, "finished_at": self.clock()}
         with self._session(writes=True) as session:
-            _change(
-                session,
-                item,
-                state=state,
-                due_at=None,
-                lease_owner=None,
-                finished_at=self.clock(),
-                last_error=_one_line(error),
-            )
+            _change(session, item, **over, last_error=_one_line(error))
 
     def retry(self, item: Delivery | Job, due_at: float, error: str) -> WorkState:
         """Give a leased item back after a failure.

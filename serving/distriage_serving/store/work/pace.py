@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import Double, Index, Integer, bindparam, cast, delete, func, select
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from distriage.github.limits import Unstated, stated_end
 from distriage_serving.store.database import Database, plain_insert, share
@@ -107,17 +107,26 @@ class Pace(Database):
             if session.get_bind().dialect.name == "postgresql":
                 session.execute(select(func.pg_advisory_xact_lock(installation_id)))  # SQLite has one writer anyway
             session.execute(_OLD, {"by": installation_id, "until": now - COUNTED_S})
-            ends = [
-                at + span_s
-                for span_s, most in LIMITS
-                if (at := session.scalar(_EARLIER, {"by": installation_id, "later": int(most * share) - 1})) is not None
-                and at > now - span_s
-            ]
-            if ends:
-                return max(ends)
-            session.execute(plain_insert(session, Write), {"installation_id": installation_id, "at": now})
-        return None
+            free_at = _free_at(session, installation_id, share, now)
+            if free_at is None:
+                session.execute(plain_insert(session, Write), {"installation_id": installation_id, "at": now})
+        return free_at
+
+    def write_free_at(self, installation_id: int, share: float = 1.0) -> float | None:
+        """As `take_write`, and counts none."""
+        with self._session(writes=False) as session:
+            return _free_at(session, installation_id, share, self.clock())
 
     def limits(self, installation_id: int) -> SharedLimits:
         """GitHub's rate limits of an installation, as all workers know them."""
         return SharedLimits(self, installation_id)
+
+
+def _free_at(session: Session, installation_id: int, share: float, now: float) -> float | None:
+    ends = [
+        at + span_s
+        for span_s, most in LIMITS
+        if (at := session.scalar(_EARLIER, {"by": installation_id, "later": int(most * share) - 1})) is not None
+        and at > now - span_s
+    ]
+    return max(ends, default=None)
