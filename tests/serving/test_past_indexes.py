@@ -99,13 +99,19 @@ def test_a_mark_of_a_maintainer_closes_nothing_yet(sqlite_store: Store, keyword_
     assert told == ["", "duplicate of #7"]
 
 
-def test_another_model_s_issues_are_left_behind(sqlite_store: Store, keyword_classifier: Classifier) -> None:
+def test_another_model_s_issues_are_left_behind(
+    sqlite_store: Store, keyword_classifier: Classifier, caplog: pytest.LogCaptureFixture
+) -> None:
     store, model = sqlite_store, keyword_classifier.bundle.manifest.name
     indexes = PastIndexes(None, store)
     store.begin_past("o/r", model)
     put(store, keyword_classifier, 1, "Old")
     assert indexes.index("o/r", model) is not None
     store.begin_past("o/r", "another")
+    assert indexes.index("o/r", model) is None and indexes.index("O/R", model) is None
+    (said,) = caplog.records
+    assert "read by another" in (reason := vars(said)["fields"]["reason"])
+    assert "distriage backfill o/r --past" in reason
     store.begin_past("o/r", model)
     index = indexes.index("o/r", model)
     assert index is not None and list(index.issues) == []

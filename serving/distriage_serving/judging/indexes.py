@@ -66,6 +66,7 @@ class PastIndexes:
         self._lock = threading.Lock()  # of `_locks`
         self._read: dict[Path, tuple[int, PastIndex | None]] = {}
         self._made: dict[str, _Made] = {}
+        self._told: dict[str, str] = {}  # repository -> another model that read its issues, as the log said
 
     @property
     def loaded(self) -> int:
@@ -106,7 +107,13 @@ class PastIndexes:
     def _from_store(self, repository: str, model: str) -> PastIndex | None:
         store = self._store
         known = store.past_repository(repository) if store is not None else None
-        if store is None or known is None or known.model != model:
+        if store is None or known is None:
+            return None
+        if known.model != model:
+            if self._told.get(repository) != known.model:
+                self._told[repository] = known.model
+                why = f"read by {known.model}, and the model is {model}"
+                log(logging.WARNING, "past_not_read", reason=f"{why}: run `distriage backfill {repository} --past`")
             return None
         made = self._made.get(repository)
         if made is not None and made.revision < known.begun_at_revision:
