@@ -327,8 +327,10 @@ def test_heads_that_cannot_be_used_leave_those_before_them(
     (shelf / "another" / "own.json").write_text("{}")
     assert heads.of("a/b#1") is before and heads.of("a/b#1") is before
     assert len(problems) == 1 and str(shelf / "another" / "own.json") in str(problems[0])
+    anew = OwnShelf(shelf, Bundle(keyword_bundle), problems.append)
+    assert set(anew.heads) == {"owner/repo"} and len(problems) == 2, "one repository's keep no other from its own"
     with pytest.raises(BundleError, match=r"own\.json"):
-        OwnShelf(shelf, Bundle(keyword_bundle), pytest.fail)
+        OwnShelf(shelf / "another", Bundle(keyword_bundle), pytest.fail)
     with pytest.raises(BundleError, match="no such folder"):
         OwnShelf(shelf / "none", Bundle(keyword_bundle), pytest.fail)
 

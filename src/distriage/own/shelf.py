@@ -35,11 +35,12 @@ class OwnShelf:
 
         Args:
             bundle: The one that will read the reports.
-            on_problem: Called for heads that were added later and cannot be used, where earlier ones stay, and for
-                those that others go before.
+            on_problem: Called for heads that cannot be used, where earlier ones stay, and for those that others go
+                before.
 
         Raises:
-            BundleError: the folder is missing, or heads in it are damaged or of another model.
+            BundleError: the folder is missing, or its only heads are damaged or of another model; among several, one
+                repository's keep no other from its own.
         """
         if not folder.is_dir():
             raise BundleError(
@@ -50,7 +51,7 @@ class OwnShelf:
         self._read: dict[Path, OwnLabels] = {}
         self.heads: dict[str, OwnLabels] = {}
         self._looked = time.monotonic()
-        self._look(_raise)
+        self._look(on_problem if len(_stamps(folder)) > 1 else _raise)
 
     def of(self, identifier: str) -> OwnLabels | None:
         """The heads of the repository in `owner/repo#12`; for other names, the only heads if there are no others."""
