@@ -150,8 +150,8 @@ def test_a_calibration_lets_labels_be_given(command: Command, keyword_bundle: Pa
     assert_one_line(command(*calibrate, "--by", "colour"), "reports.jsonl:1: colour: None; expected a name")
     done = command(*calibrate)
     assert done.code == 0, done.err
-    assert re.search(r"symptom +60 +0\.\d\d +0\.93 +100% +100%", done.out)
-    assert re.search(r"fix +0 +under 50", done.out)
+    assert re.search(r"symptom +60 +0 +0\.\d\d +0\.93 +100% +100%", done.out)
+    assert re.search(r"fix +0 +0 +under 50", done.out)
     kept = json.loads(calibration.read_text(encoding="utf-8"))
     assert (kept["reader"], kept["model"], list(kept["axes"])) == ("m", "toy", ["symptom"])
     assert kept["axes"]["symptom"]["reports"] == 60
@@ -167,7 +167,7 @@ def test_none_of_these_is_no_answer_to_calibrate_by(command: Command, keyword_bu
     exported = command("second-reader", "export", file, *options(keyword_bundle))
     answers = answered(tmp_path, exported.out, lambda _: "")
     calibrate = ("second-reader", "calibrate", file, answers, "--output", tmp_path / "x", *options(keyword_bundle))
-    assert_one_line(command(*calibrate), "too few annotated reports", "symptom 0")
+    assert_one_line(command(*calibrate), "too few annotated reports", "symptom 0 (and 60 'none of these'),")
     compared = command("second-reader", "evaluate", file, answers, *options(keyword_bundle))
     assert re.search(r"symptom +60 +0\.\d{3} +none +0", compared.out)
     imported = command("second-reader", "import", file, answers, *options(keyword_bundle))
@@ -175,6 +175,20 @@ def test_none_of_these_is_no_answer_to_calibrate_by(command: Command, keyword_bu
     assert imported.err == "60 reports in doubt, 60 of them answered by m\n"
     both, alone = ([json.loads(line) for line in one.out.splitlines()] for one in (imported, first))
     assert [one["axes"] for one in both] == [one["axes"] for one in alone]
+
+
+def test_what_is_given_is_a_share_of_all_reports_that_were_answered(
+    command: Command, keyword_bundle: Path, tmp_path: Path
+) -> None:
+    file = reports(tmp_path, 120, lambda _: {"symptom": "leak"})
+    exported = command("second-reader", "export", file, *options(keyword_bundle))
+    half = set(exported.out.splitlines()[::2])
+    answers = answered(tmp_path, exported.out, lambda line: "leak" if line in half else "")
+    calibration = tmp_path / "calibration.json"
+    done = command("second-reader", "calibrate", file, answers, "--output", calibration, *options(keyword_bundle))
+    assert re.search(r"symptom +60 +60 +0\.\d\d +1\.00 +50% +50%", done.out)
+    both = ("--reader-calibration", calibration, *options(keyword_bundle))
+    assert "50%, 100% right" in command("second-reader", "evaluate", file, answers, *both).out
 
 
 def test_null_is_no_label(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:

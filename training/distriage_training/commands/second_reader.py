@@ -54,15 +54,16 @@ def calibrate(
     from distriage_training.second_reader.fitting import MIN_REPORTS, fit_axis
 
     asking = asking_of(reader_model, mode, model, axes, times)
-    found = examples(annotated, read_answers(answers), asking, by)
-    fitted = {axis: fit_axis(found.get(axis, [])) for axis in asking.axes}
+    found, none = examples(annotated, read_answers(answers), asking, by)
+    fitted = {axis: fit_axis(found.get(axis, []), none[axis]) for axis in asking.axes}
     counts = {axis: len(found.get(axis, [])) for axis in asking.axes}
     good = {axis: fit for axis, fit in fitted.items() if fit is not None}
     if not good:
-        numbers = ", ".join(f"{axis} {count}" for axis, count in counts.items())
+        rejected = {axis: f" (and {none[axis]} 'none of these')" if none[axis] else "" for axis in counts}
+        numbers = ", ".join(f"{axis} {count}{rejected[axis]}" for axis, count in counts.items())
         raise InputError(
-            f"{annotated}: too few annotated reports that both readers answered: {numbers}; expected {MIN_REPORTS} or "
-            f"more of an axis, and {SAME}"
+            f"{annotated}: too few annotated reports that got a label of both readers: {numbers}; expected "
+            f"{MIN_REPORTS} or more of an axis, and {SAME}"
         )
     calibration = ReaderCalibration(
         reader=reader_model,
@@ -72,14 +73,15 @@ def calibrate(
     )
     with writing(output):
         output.write_text(calibration.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    table = Table("axis", "reports", "first right", "both right", "given at 80 %", "given at 90 %", box=None)
+    table = Table("axis", "labelled", "none of these", "first right", "both right", "given at 80 %", "given at 90 %", box=None)
     for axis, count in counts.items():
         fit = good.get(axis)
         if fit is None:
-            table.add_row(axis, str(count), f"under {MIN_REPORTS}")
+            table.add_row(axis, str(count), str(none[axis]), f"under {MIN_REPORTS}")
             continue
         given = [f"{fit.given[target]:.0%}" if target in fit.given else "none" for target in ("0.80", "0.90")]
-        table.add_row(axis, str(count), f"{fit.first_right:.2f}", f"{fit.both_right:.2f}", *given)
+        right = (f"{fit.first_right:.2f}", f"{fit.both_right:.2f}")
+        table.add_row(axis, str(count), str(none[axis]), *right, *given)
     wide_console().print(table)
 
 

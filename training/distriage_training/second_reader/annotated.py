@@ -6,7 +6,7 @@ Reads files and runs the model; sends nothing.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,24 +20,34 @@ from distriage_training.second_reader.comparison import Compared
 from distriage_training.second_reader.fitting import Example
 
 
-def examples(path: str, answers: Mapping[str, Any], asking: Asking, by: str = "") -> dict[str, list[Example]]:
-    """Axis -> both readers' answers on annotated reports, without "none of these".
+def examples(
+    path: str, answers: Mapping[str, Any], asking: Asking, by: str = ""
+) -> tuple[dict[str, list[Example]], Counter[str]]:
+    """Both readers' answers on annotated reports.
 
     Args:
         path: A batch whose records have `labels` beside title and body: an object, axis -> label; null for none.
         by: A field of the records that groups them; empty: one group.
 
+    Returns:
+        Axis -> answers; axis -> number of answers "none of these", which are not among them.
+
     Raises:
         InputError: the file cannot be read, or a record lacks a report, valid labels or the field.
     """
     found: dict[str, list[Example]] = defaultdict(list)
+    none: Counter[str] = Counter()
     for report, labels, group in _annotated(path, asking.classifier.bundle.taxonomy, by):
         item = ask(report, asking)
         for axis, shares in item.shares(answers, asking.reader).items():
-            if axis in labels and not says_none(shares):  # such an answer changes no verdict
+            if axis not in labels:
+                continue
+            if says_none(shares):  # such an answer changes no verdict
+                none[axis] += 1
+            else:
                 first = item.findings.prediction.scores[axis].probabilities
                 found[axis].append(Example(first, shares, labels[axis], group))
-    return dict(found)
+    return dict(found), none
 
 
 def compared(

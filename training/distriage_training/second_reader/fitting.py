@@ -48,7 +48,8 @@ class Fitted:
 
     Attributes:
         first_right, both_right: Share of the reports whose likeliest label is the annotated one.
-        given: Wanted precision -> share of the reports that get a label in that mode; absent without a threshold.
+        given: Wanted precision -> share of all reports, those of "none of these" too, that get a label in that mode by
+            both readers; absent without a threshold.
     """
 
     fusion: AxisFusion
@@ -57,10 +58,13 @@ class Fitted:
     given: Mapping[str, float]
 
 
-def fit_axis(examples: Sequence[Example]) -> Fitted | None:
+def fit_axis(examples: Sequence[Example], none: int = 0) -> Fitted | None:
     """Fit one axis; None with fewer than `MIN_REPORTS` examples.
 
     A promise is made only if it holds over all reports and in each group of `MIN_REPORTS` or more.
+
+    Args:
+        none: Number of further reports, whose answer was "none of these".
     """
     if len(examples) < MIN_REPORTS:
         return None
@@ -84,7 +88,8 @@ def fit_axis(examples: Sequence[Example]) -> Fitted | None:
         sum(alone) / len(examples),
         sum(answer.right for answer in joined) / len(examples),
         {
-            target: sum(answer.probability >= max(thresholds[target], FLOOR[mode]) for answer in joined) / len(examples)
+            target: sum(answer.probability >= max(thresholds[target], FLOOR[mode]) for answer in joined)
+            / (len(examples) + none)
             for mode, target in PRECISION.items()
             if target in thresholds
         },
