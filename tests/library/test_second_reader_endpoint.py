@@ -141,6 +141,18 @@ def test_an_endpoint_that_refuses_a_field_is_asked_without(double: Double, statu
     assert not [name for name in double.bodies[-1] if field in name]
 
 
+def test_words_of_the_report_in_a_refusal_are_no_refusal_of_a_field(double: Double) -> None:
+    report = "It crashes with logprobs\nand a grammar at temperature 0."
+    body = {**REQUEST.body, "messages": [{"content": report}], "logprobs": True, "temperature": 0}
+    flagged = {"error": {"message": "Your input was flagged", "metadata": {"flagged_input": report}}}
+    double.answer = lambda _: (403, json.dumps(flagged).encode())
+    with Endpoint(EndpointSettings(double.url, "m")) as opened:
+        assert isinstance(opened.ask(ReaderRequest(REQUEST.codes, body)), Unanswered)
+        double.answer = lambda _: (200, GOOD)
+        opened.ask(REQUEST)
+    assert len(double.bodies) == 2 and "response_format" in double.bodies[-1]
+
+
 def test_an_endpoint_that_wants_the_limit_under_its_other_name_gets_it_so(double: Double) -> None:
     refusal = b"Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
     double.answer = lambda body: (400, refusal) if "max_tokens" in body else (200, GOOD)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
@@ -184,7 +184,7 @@ class Endpoint:
             return Unanswered(f"the second reader cannot be reached ({type(error).__name__})", "unreachable")
         if status != 200:
             self._settle(-estimate)
-        refused = _refused(content) & body.keys() if status in {400, 403, 404, 422, 501} else None
+        refused = _refused(content, body["messages"]) & body.keys() if status in {400, 403, 404, 422, 501} else None
         if refused:
             self._refused |= refused
             return self._ask(request)
@@ -224,10 +224,15 @@ class Endpoint:
             return response.status_code, bytes(content), wait_s
 
 
-def _refused(content: bytes) -> set[str]:
-    """The fields that a refusal names."""
-    letters = re.sub(rb"[^a-z]+", b"", content.lower())
-    return {name for name, words in REFUSALS.items() if any(word.encode() in letters for word in words)}
+def _refused(content: bytes, messages: Sequence[Mapping[str, str]]) -> set[str]:
+    """The fields that a refusal names; not in words of the report, which it may quote."""
+    said = _letters(content.decode("utf-8", "replace"))
+    sent = _letters(" ".join(message["content"] for message in messages))
+    return {name for name, words in REFUSALS.items() if any(word in said and word not in sent for word in words)}
+
+
+def _letters(text: str) -> str:
+    return re.sub("[^a-z]+", "", text.lower())
 
 
 def _tokens_used(completion: object) -> int | None:
