@@ -162,7 +162,7 @@ def test_an_endpoint_that_wants_the_limit_under_its_other_name_gets_it_so(double
     assert [body.get("max_completion_tokens") for body in double.bodies] == [None, 9, 9]
     double.answer = lambda _: (400, refusal)
     with Endpoint(EndpointSettings(double.url, "m")) as opened:
-        assert opened.ask(REQUEST) == Unanswered("the second reader refused (HTTP 400)", "refused")
+        assert opened.ask(REQUEST) == Unanswered("the second reader refused (HTTP 400)", "refused", status=400)
     assert len(double.bodies) == 5
 
 
@@ -190,7 +190,7 @@ def test_a_model_that_thinks_is_told_from_one_that_answers_something_else(
 def test_an_endpoint_that_refuses_everything_is_not_asked_for_ever(double: Double) -> None:
     double.answer = lambda _: (400, b"response_format logprobs")
     with Endpoint(EndpointSettings(double.url, "m")) as opened:
-        assert opened.ask(REQUEST) == Unanswered("the second reader refused (HTTP 400)", "refused")
+        assert opened.ask(REQUEST) == Unanswered("the second reader refused (HTTP 400)", "refused", status=400)
     assert len(double.bodies) == 2
 
 

@@ -215,6 +215,27 @@ def test_a_fault_that_lasts_is_tried_four_times_and_again_after_a_restart(opened
     assert len(double.bodies) == 5
 
 
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_request_that_no_wait_mends_is_sent_once(opened: Open, double: Double, status: int) -> None:
+    double.answer = lambda _: (status, b"context length")
+    bot = opened()
+    bot.issue("opened")
+    for _ in range(9):
+        bot.settle(3600)
+    assert len(double.bodies) == 1
+
+
+def test_an_issue_that_was_closed_meanwhile_is_not_asked_about_again(opened: Open, double: Double) -> None:
+    double.answer = lambda _: (503, b"")
+    bot = opened()
+    bot.issue("opened")
+    bot.github.issues[ISSUE]["state"] = "closed"
+    bot.issue("closed")
+    for _ in range(9):
+        bot.settle(3600)
+    assert len(double.bodies) == 1
+
+
 def test_a_budget_is_spent_until_midnight(opened: Open, double: Double) -> None:
     bot = opened(second_reader_requests_per_day=2)
     bot.issue("opened")

@@ -205,9 +205,11 @@ def read_again(client: Client, store: Store, judge: Judge, job: Job) -> Done:
     issue = store.get_issue(job.repository, job.issue or 0)
     if not isinstance(judge, TwoReaders) or issue is None:
         return Done("the second reader is off" if issue is not None else "nothing is known of it", nothing_to_do=True)
+    failures = int((job.argument or {}).get("failures", 0))
+    if failures and issue.state != "open":
+        return Done("the issue was closed meanwhile", nothing_to_do=True)
     report = IssueReport(issue.title, issue.body, str(issue.reference), form_lines(client, job.repository))
     report = with_answer(report, answer_of(store.acts(issue.reference)))
-    failures = int((job.argument or {}).get("failures", 0))
     note, wait_s = judge.read(report, last_config(store, job.repository), failures)
     jobs = [triage_job(issue.reference, job.installation_id)]
     if wait_s is not None:

@@ -34,6 +34,7 @@ REFUSALS = {
     "max_tokens": ("maxcompletiontokens",),
 }
 HINTS = {401: ": is the key right?", 403: ": may the key ask this model?", 404: ": are base URL and model right?"}
+FINAL = {400, 413, 422}  # such a request is refused again, as one that is too long is
 Failure = Literal["budget", "time-out", "unreachable", "refused", "nonsense"]
 
 
@@ -94,16 +95,18 @@ class Unanswered:
         why: One line of our own, without anything that the endpoint sent.
         result: The same in one word, for counters.
         wait_s: The endpoint asks to be left alone for so long.
+        status: HTTP status of a refusal; 0 without.
     """
 
     why: str
     result: Failure
     wait_s: float = 0.0
+    status: int = 0
 
     @property
     def may_pass(self) -> bool:
         """Whether the same question may be answered later today."""
-        return self.result in {"time-out", "unreachable", "refused"}
+        return self.result in {"time-out", "unreachable", "refused"} and self.status not in FINAL
 
 
 class Budget(Protocol):
@@ -189,7 +192,8 @@ class Endpoint:
             self._refused |= refused
             return self._ask(request)
         if status != 200:
-            return Unanswered(f"the second reader refused (HTTP {status}{HINTS.get(status, '')})", "refused", wait_s)
+            why = f"the second reader refused (HTTP {status}{HINTS.get(status, '')})"
+            return Unanswered(why, "refused", wait_s, status)
         if len(content) > MAX_RESPONSE_BYTES:
             return Unanswered("the second reader's answer is too long", "nonsense")
         try:
