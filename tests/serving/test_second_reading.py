@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 
 from distriage.base.errors import ConfigError
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.github.forms import FOLDER
 from distriage_serving.bot.worker import Timing, Worker
+from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.github.app_auth import App
 from distriage_serving.judging.judge import LocalJudge
-from distriage_serving.judging.two_readers import AWAITED, StoreBudget, TwoReaders, open_reader
+from distriage_serving.judging.two_readers import AWAITED, StoreBudget, TwoReaders, is_awaited, open_reader
 from distriage_serving.settings import Settings, load_settings
 from distriage_serving.store import Job, Store
 from distriage_serving.store.work.reader import DAY_S
@@ -213,6 +215,24 @@ def test_a_fault_that_lasts_is_tried_four_times_and_again_after_a_restart(opened
     bot = opened(bot)
     bot.issue("reopened")
     assert len(double.bodies) == 5
+
+
+@pytest.mark.parametrize("later_s", [0, 43_199])  # noon, a second before midnight
+def test_what_a_process_with_a_clock_behind_failed_at_is_not_asked_about_at_once(
+    opened: Open, double: Double, later_s: float
+) -> None:
+    double.answer = lambda _: (503, b"")
+    bot = opened()
+    bot.clock.now += later_s
+    bot.issue("opened")
+    bot.clock.now += 2
+    judge = bot.worker._judge
+    assert isinstance(judge, TwoReaders)
+    judge._since = bot.clock.now
+    report, config = IssueReport(TITLE, BODY), RepositoryConfig()
+    assert not is_awaited(judge.look(report, config).verdict)
+    bot.clock.now += 600
+    assert is_awaited(judge.look(report, config).verdict)
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])

@@ -120,9 +120,11 @@ class TwoReaders:
         kept = self._store.get_reader_answer(digest, self.bundle.manifest.name, self._reader.manner)
         if kept is None or kept.note is None:
             return kept
-        # A restart may have mended it, and a new day has a new budget.
-        is_over = kept.made_at < self._since or kept.made_at // DAY_S < self._store.clock() // DAY_S
-        return None if is_over else kept
+        # A restart may have mended it, and a new day has a new budget. Another process whose clock is behind may have
+        # kept it after either: what failed just now is not over.
+        now = self._store.clock()
+        is_older = kept.made_at < self._since or kept.made_at // DAY_S < now // DAY_S
+        return None if is_older and kept.made_at < now - ASK_AGAIN_S[0] else kept
 
 
 def is_awaited(verdict: Verdict) -> bool:

@@ -73,7 +73,9 @@ def calibrate(
     )
     with writing(output):
         output.write_text(calibration.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    table = Table("axis", "labelled", "none of these", "first right", "both right", "given at 80 %", "given at 90 %", box=None)
+    table = Table(
+        "axis", "labelled", "none of these", "first right", "both right", "given at 80 %", "given at 90 %", box=None
+    )
     for axis, count in counts.items():
         fit = good.get(axis)
         if fit is None:
