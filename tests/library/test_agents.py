@@ -183,9 +183,10 @@ def test_the_address_of_an_issue_says_which_framework_it_is_about(classifier: Cl
 
 
 def test_an_issue_without_its_repository_is_refused(classifier: Classifier) -> None:
-    for issue in ("60", "#60", "acme/flock"):
+    for issue in ("60", "#60", "acme/flock", "https://git.example/acme/flock/-/issues/60"):
         result = called(classifier, "classify", title=TITLE, issue=issue)
-        assert result["isError"] is True and "expected owner/repo#number" in result["content"][0]["text"]
+        said = f"issue: {issue!r}: expected owner/repo#number or the issue's URL on GitHub; or leave it out"
+        assert (result["isError"], result["content"][0]["text"]) == (True, said)
 
 
 def test_an_error_quotes_little_of_what_was_sent(classifier: Classifier) -> None:
@@ -247,6 +248,25 @@ def test_the_sender_of_a_message_that_is_too_long_does_not_wait(
     message = {"id": number, **params} if first else {**params, "id": number}
     (answer,) = sent(classifier, {"jsonrpc": "2.0", "method": "tools/call", **message})
     assert (answer["id"], answer["error"]["code"]) == (number, -32600)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "number"),
+    [
+        (b'"_meta": {"id": 5}, "id": 9, ', b"", None),
+        (b'"_meta": {"id": 5}, ', b"", None),
+        (b"", b', "_meta": {"id": 5}, "id": 9', 9),
+        (b"", b', "_meta": {"a": {}, "id": 5}, "id": 9, "jsonrpc": "2.0"', 9),
+        (b"", b', "_meta": {"a": {}, "id": 5}', None),
+        (b"", b', "_meta": {"a": {}, "id": 5, "b": 1}, "jsonrpc": "2.0"', None),
+    ],
+)
+def test_an_id_inside_a_message_is_not_its_own(
+    classifier: Classifier, before: bytes, after: bytes, number: int | None
+) -> None:
+    long = b"{" + before + b'"x": {"y": "' + b"a" * MAX_MESSAGE_BYTES + b'"}' + after + b"}\n"
+    (refused,) = sent(classifier, long)
+    assert (refused["error"]["code"], refused["id"]) == (-32600, number)
 
 
 @pytest.mark.parametrize("number", [b"007", b'"\xff"', b'"\x00"', b"1e5", b"[]", b""])

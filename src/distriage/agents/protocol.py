@@ -20,7 +20,10 @@ VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # of the pr
 MAX_MESSAGE_BYTES = 8 << 20  # a report of the largest size, each character escaped
 MAX_ERROR_CHARS = 500
 _ENDS = 400  # bytes at either end of a message that is too long to be read
-_ID = re.compile(rb'"id"\s{0,8}:\s{0,8}("[ !#-\[\]-~]{1,200}"|-?(?:0|[1-9][0-9]{0,17}))\s{0,8}[,}]')
+_ID = rb'"id"\s{0,8}:\s{0,8}("[ !#-\[\]-~]{1,200}"|-?(?:0|[1-9][0-9]{0,17}))\s{0,8}'
+# No bracket between it and the message's own: the id of nothing inside.
+_FIRST_ID = re.compile(rb"\s{0,8}\{[^][{}]{0,400}?" + _ID + rb"[,}]")
+_LAST_ID = re.compile(_ID + rb"(?:,[^][{}]{0,400})?\}\s{0,8}\Z")
 _UNREADABLE, _INVALID, _NO_METHOD, _BAD_PARAMS = -32700, -32600, -32601, -32602  # JSON-RPC's codes
 
 
@@ -154,7 +157,7 @@ def checked_arguments(arguments: object, schema: Mapping[str, Any]) -> dict[str,
 
 def _id_of(start: bytes, end: bytes) -> object:
     """The id of a message, whose sender waits for it; it stands before or behind the parameters."""
-    found = _ID.search(start.partition(b'"params"')[0]) or _ID.search(end.rpartition(b"}}")[2])
+    found = _FIRST_ID.match(start) or _LAST_ID.search(end)
     return json.loads(found[1]) if found is not None else None
 
 

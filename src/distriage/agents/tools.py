@@ -143,7 +143,10 @@ class _Calls:
         }
 
     def _examine(self, title: str, body: str, issue: str, *, similar: bool = False) -> Findings:
-        identifier = str(parse_reference(issue)) if issue.strip() else ""
+        try:
+            identifier = str(parse_reference(issue)) if issue.strip() else ""
+        except InputError as error:
+            raise InputError(f"issue: {error} on GitHub; or leave it out") from None
         return self._classifier().examine(IssueReport(title, body, identifier), similar=similar)
 
 
