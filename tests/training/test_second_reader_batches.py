@@ -80,6 +80,7 @@ THOUGHTS = {"choices": [{"message": {"content": "<think>zebra"}, "finish_reason"
     [
         (None, "the batch service did not answer this question"),
         ({"status_code": 400, "body": {"error": "zebra"}}, "the second reader refused (HTTP 400)"),
+        ({"status_code": True}, "the batch service did not answer this question"),
         ({"status_code": 200, "body": None}, "the batch service did not answer this question"),
         ({"status_code": 200, "body": {"error": "zebra"}}, "the second reader answered with an error"),
         ({"status_code": 200, "body": THOUGHTS}, "answer was cut off after 60 tokens; switch the model's thinking off"),
@@ -224,6 +225,17 @@ def test_two_answers_that_differ_count_half_each(command: Command, keyword_bundl
     assert_one_line(refused, "calibration.json: made for --times 1, not for 2")
     top = {item["label"]: item["probability"] for item in said["axes"]["symptom"]["top"]}
     assert top["leak"] > top["hang"] > 0.05  # the first reader thinks little of a hang
+
+
+def test_one_label_and_one_none_of_these_count_half_each(
+    command: Command, keyword_bundle: Path, tmp_path: Path
+) -> None:
+    file = reports(tmp_path, 1)
+    twice = (*options(keyword_bundle), "--times", 2)
+    lines = command("second-reader", "export", file, *twice).out.splitlines()
+    answers = answered(tmp_path, "\n".join(lines), lambda line: "leak" if line == lines[0] else "")
+    said = json.loads(command("second-reader", "import", file, answers, *twice).out)["axes"]["symptom"]
+    assert (said["label"], said["read_by"]) == ("leak", "second-reader")
 
 
 def test_both_readers_are_compared_by_groups(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:

@@ -259,7 +259,7 @@ def read_batch(lines: Iterable[str], place: str) -> dict[str, Any]:
         if status == 200 and body is not None:
             completions[identifier] = body
         else:  # it may have been asked again
-            refused = isinstance(status, int) and status != 200
+            refused = type(status) is int and status != 200
             completions.setdefault(
                 identifier, Failed(f"the second reader refused (HTTP {status})" if refused else SILENT)
             )

@@ -87,7 +87,7 @@ def load_calibration(file: Path, reader: str, model: str) -> ReaderCalibration:
 
 def says_none(shares: Shares) -> bool:
     """Whether an answer rejects all that was offered; the first reader's verdict stands then."""
-    return shares.get(None, 0.0) >= 0.5
+    return shares.get(None, 0.0) > 0.5
 
 
 def reader_scores(first: Mapping[str, float], shares: Shares) -> NDArray[np.float64]:
