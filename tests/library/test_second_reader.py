@@ -40,6 +40,34 @@ def test_a_doubtful_axis_is_read_twice_and_says_so(command: Command, keyword_bun
     assert answer["axes"]["symptom"]["label"] == "oom"
 
 
+UNLEARNED = "分散学習でエラー\n\nDeepSpeed ZeRO-3 で学習するとメモリ不足になります。CUDA out of memory と表示されます。"
+
+
+def test_a_report_in_a_script_that_the_model_has_not_learned_is_read_by_the_second_reader(
+    command: Command, keyword_bundle: Path, double: Double, tmp_path: Path
+) -> None:
+    model = ("--model", keyword_bundle, "--json")
+    options = (*model, "--second-reader", double.url, "--reader-model", "m")
+    plain, report = json.loads(command("classify", *model, stdin=UNLEARNED.encode()).out), UNLEARNED.encode()
+    assert {said["silence"] for said in plain["axes"].values()} == {"script"}
+    double.answer = saying("zebra")  # none of these
+    assert json.loads(command("classify", *options, stdin=report).out)["axes"] == plain["axes"]
+    double.answer = saying("oom")  # and none of the kinds
+    axes = json.loads(command("classify", *options, stdin=report).out)["axes"]
+    assert axes["kind"] == plain["axes"]["kind"] and axes["fix"] == plain["axes"]["fix"]
+    said = axes["symptom"]
+    assert (said["label"], said["silence"], said["read_by"]) == ("oom", None, "second-reader")
+    double.answer = saying("oom", "question")
+    axes = json.loads(command("classify", *options, stdin=report).out)["axes"]
+    assert axes["kind"]["label"] == "question"  # what the first reader could not read does not outweigh that
+    assert axes["symptom"]["outcome"] == "not-applicable"
+    double.answer = saying("oom", "bug")
+    calibrated = ("--reader-calibration", calibration_file(tmp_path))
+    axes = json.loads(command("classify", *options, *calibrated, stdin=report).out)["axes"]
+    said = {axis: (axes[axis]["label"], axes[axis]["outcome"], axes[axis]["silence"]) for axis in ("kind", "symptom")}
+    assert said == {"kind": ("bug", "suggest", None), "symptom": ("oom", "apply", None)}
+
+
 def test_when_the_endpoint_fails_the_first_verdict_stands(
     command: Command, keyword_bundle: Path, double: Double
 ) -> None:

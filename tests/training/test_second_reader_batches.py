@@ -238,6 +238,17 @@ def test_one_label_and_one_none_of_these_count_half_each(
     assert (said["label"], said["read_by"]) == ("leak", "second-reader")
 
 
+def test_an_answer_of_a_batch_on_a_report_in_an_unlearned_script_outweighs_what_was_not_read(
+    command: Command, keyword_bundle: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "reports.jsonl"
+    file.write_text(json.dumps({"title": "Обучение зависает", "body": f"{'На двух узлах всё стоит. ' * 20} {WORDS}"}))
+    lines = command("second-reader", "export", file, *options(keyword_bundle)).out
+    answers = answered(tmp_path, lines, lambda _: "question")
+    axes = json.loads(command("second-reader", "import", file, answers, *options(keyword_bundle)).out)["axes"]
+    assert (axes["kind"]["label"], axes["kind"]["read_by"]) == ("question", "second-reader")
+
+
 def test_both_readers_are_compared_by_groups(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
     file = reports(tmp_path, 60, lambda number: {"symptom": "leak" if number % 15 else "oom"})
     exported = command("second-reader", "export", file, *options(keyword_bundle))

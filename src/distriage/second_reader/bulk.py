@@ -18,7 +18,7 @@ from distriage.answer.findings import Findings
 from distriage.answer.verdict import FailedRecord, Verdict
 from distriage.base.errors import InputError
 from distriage.base.texts import encoding_of
-from distriage.base.types import IssueReport, Mode, Outcome
+from distriage.base.types import IssueReport, Mode, Outcome, Prediction
 from distriage.classifier import Classifier
 from distriage.reports.formats import is_batch
 from distriage.reports.records import BadRecord, RawRecord, parse_record, read_records
@@ -57,10 +57,15 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A report with the first reader's verdict, and the questions, perhaps empty."""
+    """A report with the first reader's verdict, and the questions, perhaps empty.
+
+    Attributes:
+        prediction: The scores that count beside the answers.
+    """
 
     findings: Findings
     verdict: Verdict
+    prediction: Prediction
     requests: Sequence[ReaderRequest]
 
     def shares(self, answers: Mapping[str, Any], reader: str) -> dict[str, Shares]:
@@ -88,7 +93,7 @@ class Asked:
         taxonomy = asking.classifier.bundle.taxonomy
         return complete(
             verdict,
-            self.findings.prediction,
+            self.prediction,
             shares,
             taxonomy,
             asking.reader,
@@ -198,7 +203,7 @@ def ask(report: IssueReport, asking: Asking) -> Asked:
     verdict = findings.verdict(asking.mode)
     asked = question(findings, verdict, asking.axes)
     put = [asked.request(taxonomy, attempt=time) for time in range(asking.times)] if asked is not None else []
-    return Asked(findings, verdict, put)
+    return Asked(findings, verdict, findings.prediction if asked is None else asked.prediction, put)
 
 
 def read_reports(path: str) -> Iterator[tuple[RawRecord, IssueReport | BadRecord]]:

@@ -69,7 +69,8 @@ def complete(
         if silence is not None and said.outcome is Outcome.NOT_APPLICABLE:  # the second reader may see another kind
             said = _silent(said, silence)
         # Only a calibrated reader can overrule a label that the first reader gives.
-        may_change = said.silence is None and (said.outcome is not Outcome.APPLY or measured)
+        # A script that the first reader has not learned may be one that the second has.
+        may_change = said.silence in {None, Silence.SCRIPT} and (said.outcome is not Outcome.APPLY or measured)
         if given is not None and not says_none(given) and may_change:
             joined = fuse(prediction.scores[axis].probabilities, given, fusion or AxisFusion())
             label = max(joined, key=joined.__getitem__)
@@ -111,7 +112,10 @@ def _silent(said: AxisVerdict, silence: Silence) -> AxisVerdict:
 
 
 def _where_it_applies(said: AxisVerdict, axes: Mapping[str, AxisVerdict], axis: str, taxonomy: Taxonomy) -> AxisVerdict:
-    """An axis, given both readers' decision on its required axis."""
+    """An axis, given both readers' decision on its required axis; as it is if neither could read that."""
+    required = taxonomy.axes[axis].requires
+    if required is not None and axes[required.axis].silence is Silence.SCRIPT:
+        return said
     reason = taxonomy.unmet(axis, {name: one.label for name, one in axes.items()}, unsure_of(axes))
     if reason is not None:
         return said.model_copy(
@@ -164,6 +168,7 @@ def _axis(first: AxisVerdict, joined: Mapping[str, float], outcome: Outcome, rea
             "family": family if is_named else None,
             "family_probability": None if family_probability is None else round(min(1.0, family_probability), 4),
             "reason": reason,
+            "silence": None,
             "top": [LabelProbability(label=name, probability=round(p, 4)) for name, p in ranked[:3]],
             "advice": axis.label(label).advice or None,
             "evidence": first.evidence if label == first.label else None,  # those lines spoke for another label

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,7 @@ from distriage.answer.similar import Similar
 from distriage.answer.verdict import Verdict
 from distriage.base.errors import ConfigError, InputError
 from distriage.base.texts import decoded
-from distriage.base.types import IssueReport, Mode, Outcome
+from distriage.base.types import IssueReport, Mode, Outcome, Prediction, Silence
 from distriage.classifier import Classifier
 from distriage.model.taxonomy import Taxonomy
 from distriage.reports.records import BadRecord
@@ -27,6 +28,7 @@ from distriage.second_reader.endpoint import Endpoint, EndpointSettings, Unanswe
 from distriage.second_reader.request import Question, is_in_doubt
 
 SURE: Final = 0.98  # probability from which on an axis is not asked about
+UNREAD: Final = 0.1  # weight of the first reader's probabilities where it has not learned the script
 KEY, KEY_FILE = "DISTRIAGE_SECOND_READER_KEY", "DISTRIAGE_SECOND_READER_KEY_FILE"
 
 
@@ -148,7 +150,8 @@ def reader_from_options(url: str, model: str, calibration: Path | None, bundle: 
 
 
 def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -> Question | None:
-    """A question about a report that leaves the verdict, or `precise`, in doubt: all axes below `SURE`.
+    """A question about a report that leaves the verdict, or `precise`, in doubt: all axes below `SURE`, and those of a
+    script that the model has not learned.
 
     A fifth of the labels given by `balanced` are wrong, by its own promise, and one more axis costs little. If it is
     doubtful whether the report is a bug at all, bug axes are asked about as well as its kind.
@@ -163,12 +166,26 @@ def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -
     asked: list[str] = []
     for axis, said in verdict.axes.items():  # required axes come first
         lacks = findings.bundle.taxonomy.axes[axis].requires if said.outcome is Outcome.NOT_APPLICABLE else None
-        if axis in axes and (said.probability < SURE if lacks is None else lacks.axis in asked):
+        in_doubt = said.probability < SURE or said.silence is Silence.SCRIPT
+        if axis in axes and (in_doubt if lacks is None else lacks.axis in asked):
             asked.append(axis)
     if not asked:
         return None
     neighbours = tuple(findings.similar or ())
-    return Question(findings.read.input.text, findings.prediction, tuple(asked), neighbours, findings.situation)
+    prediction = _heard(findings.prediction, verdict)
+    return Question(findings.read.input.text, prediction, tuple(asked), neighbours, findings.situation)
+
+
+def _heard(prediction: Prediction, verdict: Verdict) -> Prediction:
+    """The first reader's scores, nearly even on axes that it could not read: there they rank what is offered, and do
+    not outweigh the second reader."""
+    scores = dict(prediction.scores)
+    for axis, said in verdict.axes.items():
+        if said.silence is Silence.SCRIPT:
+            own = scores[axis].probabilities
+            mixed = {label: UNREAD * p + (1 - UNREAD) / len(own) for label, p in own.items()}
+            scores[axis] = replace(scores[axis], probabilities=mixed)
+    return replace(prediction, scores=scores)
 
 
 def check_axes(axes: Sequence[str], taxonomy: Taxonomy) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def examples(
             if says_none(shares):  # such an answer changes no verdict
                 none[axis] += 1
             else:
-                first = item.findings.prediction.scores[axis].probabilities
+                first = item.prediction.scores[axis].probabilities
                 found[axis].append(Example(first, shares, labels[axis], group))
     return dict(found), none
 
