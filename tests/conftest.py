@@ -119,7 +119,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _is_compiled() -> bool:
-    """Whether all tests ran here before: what they import last would be compiled. Or nothing is, as one chose."""
+    """Whether all tests ran here before: what they import last would be compiled; true where Python compiles none."""
     spec = importlib.util.find_spec("transformers")
     return sys.dont_write_bytecode or spec is None or spec.cached is None or Path(spec.cached).exists()
 

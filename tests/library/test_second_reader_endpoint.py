@@ -172,6 +172,7 @@ def test_an_endpoint_that_wants_the_limit_under_its_other_name_gets_it_so(double
         ({"finish_reason": "length", "message": {"content": None}}, "'s answer was cut off after 9 tokens"),
         ({"message": {"content": '<think>zebra</think>\n{"cause": "A"}'}}, " thinks before it answers"),
         ({"message": {"content": None, "reasoning_content": "zebra"}}, " thinks before it answers"),
+        ({"message": {"content": "", "reasoning_content": "zebra"}}, " thinks before it answers"),
         ({"message": {"content": None, "refusal": "zebra"}}, " declined to answer"),
         ({"finish_reason": "stop", "message": {"content": None}}, " gave none of the offered answers"),
         (["zebra"], " gave none of the offered answers"),

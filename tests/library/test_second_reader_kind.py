@@ -75,7 +75,7 @@ def test_a_report_that_the_second_reader_calls_a_bug_gets_the_axes_of_bugs() -> 
     assert said["kind"] == ("suggest", "bug", "second-reader")
     assert said["symptom"] == ("suggest", "runtime-hang", "second-reader")
     assert said["fix"] == ("abstain", "framework-patch", "model")  # it did not answer that
-    assert both.axes["fix"].reason == "the second reader did not answer"
+    assert both.axes["fix"].reason == "the second reader named no label"
     assert both.differential is not None and both.differential.causes[0].label == "api-misuse"
 
 

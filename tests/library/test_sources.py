@@ -146,7 +146,7 @@ def test_a_title_that_is_given_counts_for_json_too(tmp_path: Path) -> None:
         ({"id": 0, "number": 12}, "12"),
         ({"id": 2384756001, "number": 12, "html_url": "https://github.com/owner/repo/issues/12"}, "owner/repo#12"),
         ({"number": 12, "url": "https://github.com/owner/repo/issues/12"}, "owner/repo#12"),
-        ({"id": 7, "url": "https://api.github.com/repos/owner/repo/issues/12", "number": 12}, "12"),
+        ({"id": 7, "url": "https://api.github.com/repos/owner/repo/issues/12", "number": 12}, "owner/repo#12"),
         ({"id": 7, "html_url": "https://git.example/x", "url": None}, "7"),
         ({"number": 12}, "12"),
         ({"id": None, "number": 12}, "12"),

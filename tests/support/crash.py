@@ -183,9 +183,11 @@ def _wanted(store: Store, case: Case) -> list[str]:
         return case.labels
     repository, _, number = case.reference.partition("#")
     issue = store.get_issue(repository, int(number))
-    kept = select(ReaderAnswer.note).where(ReaderAnswer.digest == issue.digest) if issue is not None else None
+    if issue is None:
+        return []
+    notes = select(ReaderAnswer.note).where(ReaderAnswer.digest == issue.digest)
     with store._session(writes=False) as session:
-        return case.labels if kept is not None and session.execute(kept).all() == [(None,)] else []
+        return case.labels if session.execute(notes).all() == [(None,)] else []
 
 
 def _is_put_off(job: Job) -> bool:
@@ -194,7 +196,7 @@ def _is_put_off(job: Job) -> bool:
 
 
 def _drain(store: Store) -> None:
-    """Wait until nothing is left to do but the next sweep."""
+    """Wait until nothing is left to do but the next sweep, and questions put off for minutes after a failure."""
     last, since = None, time.monotonic()
     while True:
         with store.transaction():  # one moment: between two looks a job goes from one state to the other

@@ -364,7 +364,7 @@ def test_a_label_that_has_been_retired_is_counted_and_not_corrected(
     assert {row["label"] for row in shares} == {"oom", "hang"} and len(shares) == 4
     (tmp_path / "run.toml").write_text('name = "toy"\n', encoding="utf-8")
     done = command(*arguments, "--validation", tmp_path / "run.toml")
-    assert_one_line(done, "verdicts.jsonl: hang: toy no longer gives this; expected verdicts by the model whose errors")
+    assert_one_line(done, "verdicts.jsonl: hang: retired in toy, whose errors on this are unknown; expected verdicts")
 
 
 def test_axes_of_ones_own_are_counted_where_their_condition_is_met(

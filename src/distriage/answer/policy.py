@@ -52,7 +52,8 @@ def decide(
         detail: A report that says too little of what happens gets no cause and no fix, or nothing beyond its kind and
             scope.
         no_failure: Whether it is a chore, news, a notice or a picture: labels of how something fails are not for it.
-        unlearned: Words in a script that the model has not learned tell neither its kind nor its field.
+        unlearned: How much of it is in a script that the model has not learned: with `WORDS` it gets neither a kind nor
+            a label that depends on its field, with `ALL` no label at all.
 
     Returns:
         Axis id -> decision, in the taxonomy's order.

@@ -62,7 +62,7 @@ class SecondReading(_Model):
     @property
     def said(self) -> str:
         """For people, one line."""
-        return f"{self.reader}: {self.note or 'read ' + (', '.join(self.axes) or 'nothing that is in doubt')}"
+        return f"{self.reader}: {self.note or ('read ' + ', '.join(self.axes) if self.axes else 'decided nothing')}"
 
 
 class AxisVerdict(_Model):

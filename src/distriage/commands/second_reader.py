@@ -63,7 +63,7 @@ def export_(
         str,
         typer.Option(
             metavar="FIELDS",
-            help="Fields that the model refuses: of response_format, logprobs, temperature and max_tokens.",
+            help="Fields to leave out, if the model refuses them: response_format, logprobs, temperature, max_tokens.",
         ),
     ] = "",
 ) -> None:

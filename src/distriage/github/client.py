@@ -88,8 +88,8 @@ class Client:
 
     @property
     def hosts(self) -> Collection[str]:
-        """Hosts of its issues' pages; empty for an API other than github.com's, which may have any."""
-        return ("github.com", "www.github.com") if self.api == DEFAULT_API else ()
+        """Hosts of its issues' addresses; empty for an API other than github.com's, which may have any."""
+        return ("github.com", "www.github.com", "api.github.com") if self.api == DEFAULT_API else ()
 
     def get(
         self,

@@ -87,15 +87,11 @@ class ReadReport:
         says_nothing = words <= _NOTHING_SAID | projects().names.keys() and self.input.text.isascii()
         if self.segments.is_unfilled_form:
             return Detail.NOTHING if says_nothing else Detail.LITTLE
-        if self._quotes_error:
+        if self.segments.first_error is not None or any(map(quotes_exception, self.input.errors)):
             return Detail.ENOUGH
         if says_nothing:
             return Detail.NOTHING
         return Detail.LITTLE if len(content) < MIN_CONTENT_WORDS else Detail.ENOUGH
-
-    @cached_property
-    def _quotes_error(self) -> bool:
-        return self.segments.first_error is not None or any(map(quotes_exception, self.input.errors))
 
     @cached_property
     def unlearned(self) -> Unlearned:
@@ -104,7 +100,8 @@ class ReadReport:
         unlearned = 0 if own.isascii() else len(_UNLEARNED.findall(own))
         if unlearned == 0 or unlearned < _UNLEARNED_SHARE * len(_LETTER.findall(own)):
             return Unlearned.LITTLE
-        return Unlearned.WORDS if self._quotes_error or self.input.errors else Unlearned.ALL
+        has_error = self.segments.first_error is not None or bool(self.input.errors)
+        return Unlearned.WORDS if has_error else Unlearned.ALL
 
     @property
     def tracker(self) -> str:

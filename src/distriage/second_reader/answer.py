@@ -57,7 +57,8 @@ def why_none(completion: object, limit: int) -> str:
     if said.get("refusal"):
         return "the second reader declined to answer"
     content = said.get("content")
-    if content.lstrip().startswith("<think>") if isinstance(content, str) else said.get("reasoning_content"):
+    text = content.strip() if isinstance(content, str) else ""
+    if text.startswith("<think>") or (not text and said.get("reasoning_content")):
         return "the second reader thinks before it answers; switch the model's thinking off"
     return "the second reader gave none of the offered answers"
 

@@ -174,7 +174,8 @@ def accepted(
             for axis, said in verdict.axes.items()
             if said.read_by == "second-reader" and said.outcome is Outcome.APPLY
         }
-        yield Accepted(report, bool(item.shares(answers, asking.reader)), given)
+        reading = verdict.second_reading
+        yield Accepted(report, reading is not None and reading.note is None, given)
 
 
 def read_answers(path: Path) -> dict[str, Any]:

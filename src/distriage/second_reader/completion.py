@@ -128,7 +128,7 @@ def _where_it_applies(said: AxisVerdict, axes: Mapping[str, AxisVerdict], axis: 
             }
         )
     if said.outcome is Outcome.NOT_APPLICABLE:
-        return said.model_copy(update={"outcome": Outcome.ABSTAIN, "reason": "the second reader did not answer"})
+        return said.model_copy(update={"outcome": Outcome.ABSTAIN, "reason": "the second reader named no label"})
     return said
 
 

@@ -50,9 +50,9 @@ class SecondReader:
 
     @property
     def manner(self) -> str:
-        """Its name and how it asks: its kept answers are of use to a reader of the same manner alone.
+        """Its name and how it asks; kept answers can be used only by a reader that asks in the same way.
 
-        What a calibration may give is asked twice, and axes that were not asked about have no answer.
+        The calibration decides which questions are asked twice, and `axes` which are asked at all.
         """
         how = [self._calibration.model_dump_json()] if self._calibration is not None else []
         how += self.axes if set(self.axes) != set(AXES) else []

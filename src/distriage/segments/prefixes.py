@@ -72,7 +72,7 @@ def bare_lines(lines: Sequence[str]) -> list[tuple[int, str, str]]:
 def without_logger(text: str) -> str:
     """A line of a log without a progress bar, times, levels and the logger's place at its beginning.
 
-    The indentation behind them stays; blanks at the end go with a prefix alone, so that other lines stay as written.
+    The indentation behind them stays. Blanks at the end go only if there was a prefix: other lines stay as written.
     """
     inner = _patterns()[2]
     if "%|" in text:

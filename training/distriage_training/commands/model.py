@@ -110,7 +110,10 @@ def index(
         bundle = Bundle(model or Path("models") / settings.name)
         with writing(bundle.path):
             count = add_index(bundle, settings)
-    Console(stderr=True, highlight=False).print(f"index: {count:,} known issues in {bundle.path}")
+    console = Console(stderr=True, highlight=False)
+    console.print(f"index: {count:,} known issues in {bundle.path}")
+    if settings.data.format == "csv":  # only its owner knows whether they are public
+        console.print("note: the index holds their addresses, in plain text")
 
 
 def gate(

@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from distriage.base.errors import ConfigError, CorpusError
+from distriage.base.terminal import counted
 from distriage.model.taxonomy import Taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.readings import join_readings
@@ -83,7 +84,7 @@ def load_splits(config: Config, taxonomy: Taxonomy, console: Console | None = No
     if data.format == "csv":
         records, leaked = read_tables(config, data, taxonomy)
         if leaked and console is not None:
-            console.print(f"note: {leaked:,} rows of {data.train} are in {data.test}, too, and are not learned from")
+            console.print(f"note: {counted(leaked, 'row')} of {data.train} left out of training: also in {data.test}")
     else:
         records, without = load_records(data.corpus, data.texts, taxonomy)
         missing.update(annotation.split for annotation in without)

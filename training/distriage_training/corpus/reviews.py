@@ -31,8 +31,11 @@ def read_review_records(path: Path) -> Iterator[tuple[int, ReviewRecord]]:
             raise CorpusError(f"{path}:{number}: {fault}") from None
 
 
-def read_reviews(path: Path, taxonomy: Taxonomy) -> list[list[ReviewRecord]]:
+def read_reviews(path: Path, taxonomy: Taxonomy, *, retired: bool = False) -> list[list[ReviewRecord]]:
     """Read an export by `distriage reviews export`.
+
+    Args:
+        retired: Take labels that are no longer used, too: they can be counted, and not learned.
 
     Returns:
         The reviews of each thread, in the order of the file.
@@ -49,7 +52,9 @@ def read_reviews(path: Path, taxonomy: Taxonomy) -> list[list[ReviewRecord]]:
             continue
         if review.axis not in taxonomy.axes:
             raise TaxonomyError(f"{place}: axis: unknown axis {review.axis!r}; known: {', '.join(taxonomy.axes)}")
-        if review.label is not None and review.label not in taxonomy.axes[review.axis].label_ids:
+        axis = taxonomy.axes[review.axis]
+        known = [label.id for label in axis.labels] if retired else axis.label_ids
+        if review.label is not None and review.label not in known:
             raise TaxonomyError(
                 f"{place}: label: unknown label {review.label!r} of axis {review.axis} (taxonomy {taxonomy.version})"
             )

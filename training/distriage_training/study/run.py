@@ -98,7 +98,6 @@ def read_source(source: str, options: Options, console: Console) -> tuple[Source
         )
     if kind == "reviews":
         return read_reviews(Path(source), taxonomy), None
-    classifier = Classifier(bundle.path)
     if kind == "verdicts":
         found = read_verdicts(Path(source), taxonomy)
         if name != found.model:
@@ -107,10 +106,11 @@ def read_source(source: str, options: Options, console: Console) -> tuple[Source
         retired = sorted(label for axis, label in given if label not in taxonomy.axes[axis].label_ids)
         if retired and options.config is not None:
             raise CorpusError(
-                f"{source}: {', '.join(retired)}: {name} no longer gives this; expected verdicts by the model whose "
-                "errors correct them, for --validation"
+                f"{source}: {', '.join(retired)}: retired in {name}, whose errors on this are unknown; "
+                "expected verdicts without retired labels for --validation"
             )
-        return found, classifier
+        return found, Classifier(bundle.path)
+    classifier = Classifier(bundle.path)
     if kind == "reports":
         return classify_reports(Path(source), classifier, console), classifier
     return classify_repository(source, classifier, console, options.limit or LIMIT), classifier

@@ -119,7 +119,7 @@ def read_corpus(path: Path, taxonomy: Taxonomy, keep: Mapping[str, str], texts: 
         "tracker."
     )
     files = [store for store in (file, *stores) if store.is_file()]
-    return Source("the annotated corpus", Origin.ANNOTATED, faults, description, files=files)
+    return Source("the annotated corpus", Origin.ANNOTATED, faults, description, files=files, taxonomy=taxonomy)
 
 
 def read_reviews(path: Path, taxonomy: Taxonomy) -> Source:
@@ -129,7 +129,7 @@ def read_reviews(path: Path, taxonomy: Taxonomy) -> Source:
         CorpusError: a line is not a review, or its axis or label is not of the taxonomy.
     """
     try:
-        threads = read_threads(path, taxonomy)
+        threads = read_threads(path, taxonomy, retired=True)
     except TaxonomyError as error:
         raise CorpusError(f"{error}; reviews of another model's verdicts need its --model") from None
     faults = [
@@ -189,8 +189,8 @@ def classify_reports(path: Path, classifier: Classifier, console: Console) -> So
         for axis in taxonomy.axes.values():
             if row.get(axis.id) in axis.label_ids:
                 raise CorpusError(
-                    f"{path}:{number}: {axis.id}: {row[axis.id]} is a label; expected reports without, for the model "
-                    "gives them (people's labels are studied as annotations or reviews)"
+                    f"{path}:{number}: {axis.id}: {row[axis.id]} is a label; expected reports without labels, since "
+                    "the model gives them (people's labels are studied as annotations or reviews)"
                 )
         rows.append({**row, "id": str(row.get("id") or f"{path.name}:{number}")})
     name = classifier.bundle.manifest.name
