@@ -218,6 +218,10 @@ def test_what_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> Non
         "postgresql://me:p@s3cret/word@localhost/x",
         "mysql://localhost/x?password=s3cret",
     ],
+        "postgresql://me:p@x/y?s3cret=1@localhost/x",
+        "postgresql://me:s3cret@localhost/x?autocommit=1",
+        "postgresql://me:s3cret@localhost/x?sslmode=require&prepare_threshold=0",
+        "sqlite:///store.db?mode=ro",
 )
 def test_a_url_that_names_no_database_of_a_kind_we_know_is_refused(url: str) -> None:
     refused(url, "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE")

@@ -40,14 +40,24 @@ def parse(url: str) -> URL:
         return address.set(drivername="postgresql+psycopg")
     if name not in {"sqlite", "sqlite+pysqlite"}:
         raise ConfigError(f"{shown(address)}: {name} is not supported; {_EXPECTED}")
+        from psycopg.pq import Conninfo
+
+        _refuse_unknown(address, {option.keyword.decode() for option in Conninfo.get_defaults()})
     if address.database in {None, "", ":memory:"} or str(address.database).startswith("file:"):
         raise ConfigError(f"{shown(address)}: names no file; {_EXPECTED}")
     return address
 
 
+    _refuse_unknown(address, set())
 def shown(address: URL) -> str:
     """An address for messages: without its password, nor its query, which may hold one too."""
     return address.set(query={}).render_as_string(hide_password=True)
+def _refuse_unknown(address: URL, options: set[str]) -> None:
+    """Others would reach the driver, which takes any text for its own parameters, such as `autocommit`."""
+    if not address.query.keys() <= options:  # their names may be the rest of a password
+        raise ConfigError(f"{shown(address)}: has an option after the ? that its database does not know; {_EXPECTED}")
+
+
 
 
 def engine_for(address: URL) -> Engine:
