@@ -18,6 +18,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, create_engine, inspect, make_url, text
+from sqlalchemy.pool import StaticPool
 
 from distriage.base.errors import ConfigError
 from distriage_serving.logs import LOGGER, JsonFormatter
@@ -217,11 +218,11 @@ def test_what_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> Non
         "postgresql://me:p@s3cret@localhost/x",
         "postgresql://me:p@s3cret/word@localhost/x",
         "mysql://localhost/x?password=s3cret",
-    ],
         "postgresql://me:p@x/y?s3cret=1@localhost/x",
         "postgresql://me:s3cret@localhost/x?autocommit=1",
         "postgresql://me:s3cret@localhost/x?sslmode=require&prepare_threshold=0",
         "sqlite:///store.db?mode=ro",
+    ],
 )
 def test_a_url_that_names_no_database_of_a_kind_we_know_is_refused(url: str) -> None:
     refused(url, "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE")
@@ -242,6 +243,28 @@ def test_a_silent_connection_is_given_up_unless_the_url_says_otherwise(postgresq
         asked = connection.connection.driver_connection.info.get_parameters()  # type: ignore[union-attr]
     engine.dispose()
     assert (asked["tcp_user_timeout"], asked["keepalives_idle"], asked["keepalives_count"]) == ("30000", "90", "3")
+
+
+@pytest.mark.parametrize(("options", "waits"), [({}, "7s"), ({"options": "-c lock_timeout=9s"}, "9s")])
+def test_a_lock_is_waited_for_as_long_as_the_url_says(
+    postgresql_server: str, options: dict[str, str], waits: str
+) -> None:
+    address = make_url(postgresql_server).update_query_dict(options)
+    engine = engine_for(parse(address.render_as_string(hide_password=False)))
+    with engine.connect() as connection:
+        asked = connection.connection.driver_connection.info.get_parameters()  # type: ignore[union-attr]
+        connection.rollback()
+        assert connection.scalar(text("SHOW lock_timeout")) == waits
+    engine.dispose()
+    assert asked.get("options") == options.get("options")  # PgBouncer refuses connections that begin with some
+
+
+def test_a_pooler_of_transactions_is_refused(postgresql_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PgBouncer gives the transactions of all our connections to the same ones of PostgreSQL, as this engine does."""
+    with fresh_postgresql(postgresql_server) as url:
+        engine = create_engine(parse(url), poolclass=StaticPool)
+        monkeypatch.setattr(database, "engine_for", lambda _: engine)
+        refused(url, "is behind a pooler of transactions; expected sessions, or no pooler")
 
 
 def test_a_postgresql_without_that_database_is_one_line(postgresql_server: str) -> None:

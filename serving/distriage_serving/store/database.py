@@ -31,7 +31,7 @@ from sqlalchemy.orm import Session
 
 from distriage.base.errors import ConfigError
 from distriage_serving.logs import log
-from distriage_serving.store.engines import BEGIN, DISK_IS_FULL, cause, engine_for, parse, reason, shown
+from distriage_serving.store.engines import BEGIN, DISK_IS_FULL, cause, engine_for, is_pooled, parse, reason, shown
 from distriage_serving.store.migrations.in_use import InUseError, Share, newest_revision, start_alone
 from distriage_serving.store.schema import Base, SharedValue
 
@@ -95,6 +95,8 @@ class Database:
         place = shown(address)
         store = cls(partial(engine_for, address), clock)
         try:
+            if not store.is_sqlite and is_pooled(store._engine, store._read_engine):
+                raise ConfigError(f"{place}: is behind a pooler of transactions; expected sessions, or no pooler")
             store._bring_up_to_date(place, upgrades=upgrades, until_s=time.monotonic() + patience_s)
         except DBAPIError as error:
             store.close()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Engine, create_engine, event, make_url, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from distriage.base.errors import ConfigError
 from distriage_serving.store.migrations.in_use import APPLICATION, newest_revision
+
+if TYPE_CHECKING:
+    import psycopg
 
 CONNECT_TIMEOUT_S: Final = 10
 LOCK_TIMEOUT_S: Final = 7  # GitHub waits 10 s for the answer to a delivery
@@ -37,27 +40,27 @@ def parse(url: str) -> URL:
     if not name.startswith("sqlite") and "@" in f"{address.host}{address.database}":  # the rest of a password
         raise ConfigError(f"the database's URL cannot be read: write an @ of the password as %40; {_EXPECTED}")
     if name in {"postgresql", "postgres", "postgresql+psycopg"}:
-        return address.set(drivername="postgresql+psycopg")
-    if name not in {"sqlite", "sqlite+pysqlite"}:
-        raise ConfigError(f"{shown(address)}: {name} is not supported; {_EXPECTED}")
         from psycopg.pq import Conninfo
 
         _refuse_unknown(address, {option.keyword.decode() for option in Conninfo.get_defaults()})
+        return address.set(drivername="postgresql+psycopg")
+    if name not in {"sqlite", "sqlite+pysqlite"}:
+        raise ConfigError(f"{shown(address)}: {name} is not supported; {_EXPECTED}")
     if address.database in {None, "", ":memory:"} or str(address.database).startswith("file:"):
         raise ConfigError(f"{shown(address)}: names no file; {_EXPECTED}")
+    _refuse_unknown(address, set())
     return address
 
 
-    _refuse_unknown(address, set())
-def shown(address: URL) -> str:
-    """An address for messages: without its password, nor its query, which may hold one too."""
-    return address.set(query={}).render_as_string(hide_password=True)
 def _refuse_unknown(address: URL, options: set[str]) -> None:
     """Others would reach the driver, which takes any text for its own parameters, such as `autocommit`."""
     if not address.query.keys() <= options:  # their names may be the rest of a password
         raise ConfigError(f"{shown(address)}: has an option after the ? that its database does not know; {_EXPECTED}")
 
 
+def shown(address: URL) -> str:
+    """An address for messages: without its password, nor its query, which may hold one too."""
+    return address.set(query={}).render_as_string(hide_password=True)
 
 
 def engine_for(address: URL) -> Engine:
@@ -74,18 +77,39 @@ def _postgresql(address: URL) -> Engine:
         "client_encoding": "utf8",  # as text is, whatever the database would choose
         "connect_timeout": CONNECT_TIMEOUT_S,
         "application_name": f"{APPLICATION} {newest_revision()}",
-        "options": f"-c lock_timeout={LOCK_TIMEOUT_S}s",
         "tcp_user_timeout": SILENCE_S * 1000,
         "keepalives_idle": SILENCE_S // 2,
         "keepalives_interval": SILENCE_S // 6,
         "keepalives_count": 3,
     }
-    return create_engine(
+    engine = create_engine(
         address,
         pool_pre_ping=True,
         pool_timeout=LOCK_TIMEOUT_S,
         connect_args={name: value for name, value in options.items() if name not in address.query},
     )
+
+    if "options" not in address.query:
+
+        @event.listens_for(engine, "connect")
+        def prepare(connection: psycopg.Connection, _: object) -> None:
+            connection.execute(f"SET lock_timeout = '{LOCK_TIMEOUT_S}s'")  # at the start PgBouncer would refuse it
+            connection.commit()
+
+    return engine
+
+
+def is_pooled(one: Engine, other: Engine) -> bool:
+    """Whether a pooler hands out connections by transaction: what is set or prepared on one is lost, and no migration
+    sees a process of an older version.
+    """
+    single = [engine.execution_options(isolation_level="AUTOCOMMIT") for engine in (one, other)]
+    with single[0].connect() as first, single[1].connect() as second:
+        seen = [
+            {connection.scalar(text("SELECT pg_backend_pid()")) for _ in range(4)}  # other processes may take turns
+            for connection in (first, second)
+        ]
+    return seen[0] == seen[1] or any(len(pids) > 1 for pids in seen)
 
 
 def _sqlite(address: URL) -> Engine:
