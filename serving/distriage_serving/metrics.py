@@ -45,7 +45,7 @@ _STORED: Final = {
         ("axis", "agrees"),
     ),
     "database_bytes": ("Size of the database.", ()),
-    "database_up": ("1 if the database answered; while it is 0, the others of it are missing.", ()),
+    "database_up": ("0 if the database did not answer, when the others of it are missing, or refused to write.", ()),
     "second_reader_requests": (
         "Questions to the second reader by result: answered, budget, nonsense, refused, time-out, unreachable.",
         ("result",),
@@ -124,7 +124,7 @@ class Metrics:
 
     def stored(self, figures: Figures) -> None:
         """Show the store's figures, or none while the database is gone."""
-        self._stored.figures = {**figures, "database_up": {(): float(bool(figures))}}
+        self._stored.figures = {"database_up": {(): 0.0}, **figures}
 
     def text(self) -> bytes:
         """All of it, in Prometheus' text format 0.0.4."""

@@ -330,6 +330,7 @@ def test_the_log_says_once_why_the_database_is_away_and_once_that_it_is_back(
             for _ in range(3):
                 with suppress(UnavailableError):
                     store.check()
+            assert store.figures()["database_up"] == {(): setting == "off"}
         with pytest.raises(UnavailableError) as full, store._session(writes=True) as session:
             session.execute(text("DO $$ BEGIN RAISE 'Secret words' USING ERRCODE = 'disk_full'; END $$"))
     assert full.value.disk_is_full

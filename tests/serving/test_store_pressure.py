@@ -202,3 +202,4 @@ def test_a_postgresql_that_became_read_only_is_unavailable(postgresql_server: st
             for writes in (store.check, lambda: store.put_job(sweep_job()), lambda: store.take_write(1)):
                 with pytest.raises(UnavailableError, match="read-only"):
                     writes()
+            assert store.figures()["database_up"] == {(): 0}

@@ -51,6 +51,7 @@ class FigureStore(WorkStore, ReaderAnswers):
                 "reviews": {(axis, said): count for axis, said, count in reviewed},
                 "second_reader_requests": {(name,): count for name, count in self.reader_results().items()},
                 "database_bytes": {(): self._bytes(session)},
+                "database_up": {(): float(not self._away_for_writes)},  # as the last write went; none is tried here
             }
 
     def _age(self, since: float | None) -> float:
