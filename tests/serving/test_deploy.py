@@ -51,9 +51,12 @@ def test_alerts_and_board_ask_for_metrics_that_there_are() -> None:
 
 
 def test_prometheus_reads_the_rules_and_fires_them(tmp_path: Path) -> None:
-    """Two hours: jobs wait, one is dead, a database is gone, and a stranger sends deliveries; the rest is well."""
+    """Two hours: jobs wait, one is dead, a database is gone, and a stranger sends deliveries; the rest is well. In two
+    others only a worker runs.
+    """
     promtool = program("promtool", "prometheus")
     series = {
+        'distriage_http_requests_total{instance="a",status="200"}': "0+4x120",
         'distriage_ready{instance="a"}': "1x120",
         'distriage_jobs{instance="a",state="dead"}': "0x30 1x90",
         'distriage_jobs_oldest_seconds{instance="a"}': "0+60x120",
@@ -81,9 +84,15 @@ def test_prometheus_reads_the_rules_and_fires_them(tmp_path: Path) -> None:
         for rule in ALERTS
     ]
     inputs = [{"series": name, "values": values} for name, values in series.items()]
+    worker = {"series": 'distriage_ready{instance="worker"}', "values": "1x120"}
+    fired = {"exp_labels": {"severity": "critical"}, "exp_annotations": ALERTS[0]["annotations"]}
+    gone = {"eval_time": "115m", "alertname": "DistriageIsGone", "exp_alerts": [fired]}
     test = {
         "rule_files": [str(DEPLOY / "alerts.yaml")],
-        "tests": [{"interval": "1m", "input_series": inputs, "alert_rule_test": checks}],
+        "tests": [
+            {"interval": "1m", "input_series": inputs, "alert_rule_test": checks},
+            {"interval": "1m", "input_series": [worker], "alert_rule_test": [gone]},
+        ],
     }
     (tmp_path / "test.yaml").write_text(yaml.safe_dump(test))
     done = subprocess.run(
