@@ -20,6 +20,7 @@ import yaml
 
 from distriage_serving.http_settings import MAX_WEBHOOK_BYTES
 from distriage_serving.metrics import Metrics
+from distriage_serving.settings import SECRETS
 
 from support import local_http
 from support.checkout import REPOSITORY
@@ -139,6 +140,9 @@ def test_the_kustomization_names_the_manifests() -> None:
         assert {container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe")} <= ports.keys()
         environment = {entry["name"]: entry.get("value") for entry in container["env"]}
         assert 1 < int(environment["DISTRIAGE_REPLICAS"] or 0) <= total
+        assert not environment.keys() & {
+            f"DISTRIAGE_{name.upper()}" for name in SECRETS
+        }  # the Secret may name a file instead, and not both
 
 
 # ---------------------------------------------------------------- proxies
