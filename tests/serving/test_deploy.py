@@ -145,6 +145,23 @@ def test_the_kustomization_names_the_manifests() -> None:
         }  # the Secret may name a file instead, and not both
 
 
+def test_the_ingress_passes_what_the_other_proxies_pass() -> None:
+    ingress = yaml.safe_load((DEPLOY / "ingress.yaml").read_text(encoding="utf-8"))["spec"]
+    (rule,) = ingress["rules"]
+    paths = {each["path"]: each["pathType"] for each in rule["http"]["paths"]}
+    nginx_conf = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
+    (passed,) = re.findall(r"location ~ \^/\((\S+)\) {", nginx_conf)
+    kinds = {"$": "Exact", "(/|$)": "Prefix"}
+    named = re.findall(r"([a-z/]*)(\$|\(/\|\$\))(?:\||$)", passed)
+    assert paths == {f"/{path}": kinds[end] for path, end in named} and len(paths) == 5
+    services = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text(encoding="utf-8")))
+    (service,) = [each for each in services if each["kind"] == "Service"]
+    for each in rule["http"]["paths"]:
+        reached = each["backend"]["service"]
+        assert reached["name"] == service["metadata"]["name"]
+        assert reached["port"]["name"] in {port["name"] for port in service["spec"]["ports"]}
+
+
 # ---------------------------------------------------------------- proxies
 
 
