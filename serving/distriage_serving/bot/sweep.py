@@ -24,7 +24,7 @@ SWEEP_EVERY_S: Final = 600.0
 PURGE_AFTER_S: Final = 30 * 86400.0
 LOOK_BACK_S: Final = 3 * 86400  # the age of GitHub's oldest deliveries
 LONGEST_PAUSE_S: Final = 6 * 3600.0
-MAX_PAGES: Final = 50  # of a hundred deliveries, the latest first
+MAX_PAGES: Final = 50  # of a hundred deliveries, the latest first; a busy App's older ones are left to the comparison
 _OWN_REFUSALS: Final = frozenset({409, 413, 415})  # the same again would be refused again
 
 
