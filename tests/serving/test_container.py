@@ -67,7 +67,7 @@ def test_the_replicas_of_kubernetes_share_a_database_or_do_not_start() -> None:
     container = deployment["spec"]["template"]["spec"]["containers"][0]
     environment = {entry["name"]: entry for entry in container["env"]}
     assert environment["DISTRIAGE_REPLICAS"]["value"] == str(deployment["spec"]["replicas"])
-    # The Secret gives the database, as a URL or in a file; test_rolling_restart.py sees that replicas on SQLite do not start.
+    # The Secret gives the database; test_rolling_restart.py sees that replicas on SQLite do not start.
     assert "DISTRIAGE_DATABASE" not in environment and not container["envFrom"][0]["secretRef"].get("optional", False)
 
 

@@ -26,7 +26,7 @@ from distriage.answer.verdict import (
 )
 from distriage.answer.worth import CHECK, QUESTION, deserves, measures
 from distriage.base.texts import folded, one_line, regex
-from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
+from distriage.base.types import Decision, Mode, Outcome, Prediction, Unlearned, as_mode
 from distriage.facts.compatibility.known_bad import known_bad
 from distriage.facts.compatibility.misfits import Misfit, listed, misfits
 from distriage.facts.scanning import Source, any_of, stands_before
@@ -181,6 +181,8 @@ class Findings:
         thin = self.read.is_thin
         if not _applies(decisions) or not (in_domain or thin) or self.read.tells_no_failure or self.read.is_solved:
             return []  # not about a failure that we could help with
+        if self.read.unlearned is Unlearned.ALL and self.prediction.scores["kind"].ranked()[0][0] != "bug":
+            return []  # perhaps no failure, and nobody has read it
         return missing_facts(
             self.read.facts,
             has_error=self._has_error(hangs=_hangs(decisions, self.bundle.taxonomy)),

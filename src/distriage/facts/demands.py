@@ -45,11 +45,11 @@ _TOO_MUCH = regex(
     re.I,
 )
 _PLAN = regex(r"\broadmap\b|\[rfc\]", re.I)  # names cards that are to be supported
-_DOCUMENT = regex(r"\[docs?\]|\bdocs?:|\breadme\b", re.I)  # names an example's
+_DOCUMENT = regex(r"\[docs?\]|(?:\A|: )\W{0,4}docs?:|\breadme\b", re.I)  # names an example's
 # Words of a report that an example was run or fails
 _WAS_RUN = regex(
     r"\b(?:i|we) (?:\w{2,10} )?(?:run|ran|running|use|used|using|tried|try|launch(?:ed)?|train(?:ed)?|start(?:ed)?)\b"
-    r"|\b(?:hangs?|hung|stuck|crash(?:es|ed)?|fail(?:s|ed|ure)?|can ?not|\w{0,30}errors?(?! in\b))\b"
+    r"|\b(?:saw|nan|oom|hangs?|hung|stuck|crash(?:es|ed)?|fail(?:s|ed|ure)?|can ?not|\w{0,30}errors?(?! in\b))\b"
 )
 
 

@@ -48,7 +48,7 @@ _BUT: Final = regex(
 _ALSO: Final = regex(rf"[`'\"*)]{{0,2}}(?:\s?[,/&]\s?|\sand\s|\sor\s)v?({_NUMBER})", re.I)
 _UNCERTAIN: Final = regex(
     r"\b(?:still|hop(?:e|ed|ing)|wish|same\s(?:issue|problem|error|behaviou?r|result)|also\s(?:fails?|happens?|occurs?)|persists?|both|neither|tried|did\snot\shelp"
-    r"|didn['’]t\shelp|no\sregression|not\sa\sregression)\b",
+    r"|didn['’]t\shelp|no\sregression|not\sa\sregression)\b|仍|依[然旧]|还是|[也都](?:没|不|一样|有|会|是|报|卡)|没有?(?:解决|用|效果)",
     re.I,
 )
 _BEFORE_CHARS: Final = 16

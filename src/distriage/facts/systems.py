@@ -106,8 +106,9 @@ _KERNEL_STARTS = ("linux", "platform", "] on linux")
 _DRIVE = regex(r"(?<=(?<![A-Za-z0-9])[A-Z]):\\{1,2}[A-Za-z][\w .-]{1,40}\\")
 _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
 _NOT_USED = regex(  # but "USE_TF=NO deepspeed train.py" is a command
-    r"(?:(?<!=)\b(?:not?|without|instead of|rather than)|n't)(?: (?:launched )?(?:use|using|via|with|by))? `?"
-    r"(?:(?:torchrun|accelerate launch|deepspeed|srun|mpirun)`?(?:,| or|/) `?)?\Z"
+    r"(?:(?<!=)\b(?:not?|without|instead of|rather than)(?: (?:launched )?(?:use|using|via|with|by))?"
+    r"|n't (?:launched )?(?:use|using|via|with|by)) `?"
+    r"(?:(?:torchrun|accelerate launch|deepspeed|srun|mpirun)`?(?:,? or|/) `?)?\Z"
 )
 _FINE = r"(?:fine|works|worked|ok) (?:under|with|by|using|via|in|through) `?\Z"
 _FINE_UNDER = regex(rf"\b{_FINE}")

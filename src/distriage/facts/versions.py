@@ -84,7 +84,7 @@ _ASKED_BEFORE = regex(
     r"(?:\b(?:is|was|will|has|should)\s(?:this|it|that)\s(?:already\s|be\s|been\s){0,2}"
     r"(?:fixed|solved|resolved|supported|planned|addressed)\s(?:in|with|by)\s(?:the\s)?"
     r"|\b(?:can(?:not|\s?n.t)|unable\sto|plan(?:ning)?\sto|would\slike\sto)\s(?:upgrade|update|move|switch|go)\sto\s"
-    r"|(?:(?<!not\s)\bsupport(?:s|ing)?(?:\sfor)?|\brequires?|希望[^\n，。]{0,12}?(?:支持|提供))\s?"
+    r"|(?:(?<!not\s)(?<!with\s)(?<!only\s)\bsupport(?:s|ing)?(?:\sfor)?|\brequires?|希望[^\n，。]{0,12}?(?:支持|提供))\s?"
     r"(?:[\w-]{2,9}\s[\d.]{1,7}(?:\s(?:and|[+&])\s|[,、]\s?))?|\b(?P<does>does|would|will)\s)\Z",
     re.I,
 )
@@ -103,7 +103,13 @@ _LEFT_BEFORE = regex(
     re.I,
 )
 _LEFT_BEFORE_CHARS = 90  # at most
-_LEFT_BEHIND = regex(r"[`'\"*)]{0,3}\s(?:to\s|(?P<arrow>->|→)\s(?:[\w-]{1,30}\s)?v?\d+\.\d)")
+_BACK_BEFORE = regex(
+    r"(?:\b(?:downgrad|revert|roll|went back|plan|will|want|please)|降级|回退|退回)[^.;。\n]{0,40}\Z", re.I
+)
+_LEFT_BEHIND = regex(
+    r"[`'\"*)]{0,3}\s(?:to\s|(?P<arrow>->|→)\s(?:[\w-]{1,30}\s)?v?\d+\.\d[\d.]{0,9}(?![\d.])"
+    r"(?!\W{1,3}(?:\w{2,5}\s)?(?:fix|solv|resolv|help|work|did\s?n[o'])))"
+)
 # setuptools-scm's version of a checkout without tags, `0.1.dev7393+gb1c1fe3`: a commit.
 UNTAGGED = regex(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 # `git describe` before the release that it is of: v2.2.0-rc4-8-g2b96f3662b 2.2.0
@@ -272,7 +278,9 @@ def _is_left(text: str, start: int, end: int) -> bool:
     """Whether a version, with its name from `start` to `end`, is the one before an upgrade."""
     behind = _LEFT_BEHIND.match(text, end)
     begin = max(0, start - _LEFT_BEFORE_CHARS)
-    return behind is not None and bool(behind["arrow"] or _LEFT_BEFORE.search(text, begin, start))
+    return behind is not None and bool(
+        not _BACK_BEFORE.search(text, begin, start) if behind["arrow"] else _LEFT_BEFORE.search(text, begin, start)
+    )
 
 
 def _written(match: re.Match[str]) -> str:

@@ -146,7 +146,9 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
         on_gpus: Whether the job runs on GPUs, so that MPI's processes have one each.
     """
     text, words = passage.text, passage.words
-    per_node = numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS) + numbers_at(_DIST_TRAIN, words, ("dist_t",))
+    of_mpi = not on_gpus and any_of((*MPI_LAUNCHERS, "ompi"), words)  # its slots are processes
+    options = _PER_NODE_OPTIONS[:-1] if of_mpi else _PER_NODE_OPTIONS
+    per_node = numbers_at(_PER_NODE_OPTION, words, options) + numbers_at(_DIST_TRAIN, words, ("dist_t",))
     per_node += numbers_at(_PER_NODE_FIELD, words, ("gpu", "card"))
     per_node += numbers_at(_SKYPILOTS, words, _OF_SKYPILOT)
     per_node += numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))

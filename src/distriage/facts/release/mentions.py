@@ -31,8 +31,10 @@ _SIGN = regex(
     r"(?P<pin>==)|(?P<to>>-|→)|=?(?P<bound>[<>~!])|(?P<label>[:=])|(?P<at>@)|(?P<open>[(\[])|(?P<path>[/\\])|(?P<dash>[-_])"
 )
 _COMMIT = regex(r"(?:\A|[.,;，。]\s?)\W{0,4}commit(?:\s(?:id|hash))?[\s:]{1,2}\W?\Z")
+_ELSEWHERE = frozenset({"blame", "fixed", "old", "back", "works"})  # said of a commit that is not in use
 _V = regex(r"(?<![^\W_])v\.?\s?[`'\"*]{0,2}\Z")
-_END = regex(r"[.;!?]\s|[。；！？]")  # of a sentence
+_END = regex(r"[.;!?]\s|[。；！？，]")  # of a sentence
+_IS_BESIDE = regex(r" |[\u4e00-\u9fff]")
 _DOES = regex(r"\sdoes(?:[.,;\n]|\Z)")
 _DOES_NOT = regex(r"\s(?:does|did)(?:\snot|n['’]t)(?:[.,;)\n]|\Z)")
 _HAS_NONE = regex(r"\sha[ds]\sno\s(?:such\s|this\s)?(?:problem|issue|bug|error)s?\b")
@@ -136,7 +138,8 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
         f"sign {sign.lastgroup if sign else 'glued' if 'a' <= before[-1:] <= 'z' else 'apart'}",
     )
     yield from (name, *further, *signs, *(f"{name}, {sign}" for sign in signs))
-    if one.of is Of.COMMIT and match and match.lastgroup == "end" and _COMMIT.search(before):
+    is_clause = one.of is Of.COMMIT and match is not None and match.lastgroup == "end"
+    if is_clause and _COMMIT.search(before) and _ELSEWHERE.isdisjoint(said):
         yield A_CLAUSE
     if name == "no name" and words[begin - 1 : begin] == "\n":
         above = words[max(0, begin - _BEFORE_CHARS) : begin - 1].rpartition("\n")[2]
@@ -157,7 +160,7 @@ def _around(passage: Passage, one: Place, names: Names) -> Iterator[str]:
 
 def _outcome(said: Sequence[str], following: Sequence[str], behind: str) -> Iterator[str]:
     """Whether a version is said to work or to fail, by the kinds of words before and behind it; the nearest counts."""
-    near = [kind for kind in following[:3] if kind != "this"] if behind.startswith(" ") else []
+    near = [kind for kind in following[:3] if kind not in {"this", "version"}] if _IS_BESIDE.match(behind) else []
     is_other = "fails" in said and "works" not in said and _DOES_NOT.match(behind)  # 0.9.1 hangs, 0.9.0 does not
     if is_other or _HAS_NONE.match(behind) or said[-2:] == ["works", "within"]:  # works with 0.9.0 fails with 0.9.1
         near = ["works"]

@@ -22,7 +22,7 @@ _OF_A_MODEL = regex(r"-\d{1,4}(?:\.\d)?[BM]\b", re.I)  # llava-v1.5-7b
 _PLAIN = regex(r"[\d.]+")
 _OF_AN_IMAGE = regex(r"/[\w-]{1,30}:v?\Z")
 _OF_AN_IMAGE_CHARS: Final = 33  # at most
-_PACKAGE = regex(r"(?<![^\n])(?:wheel|build|pip)[ =]{1,40}\Z")  # a row of `pip list`
+_PACKAGE = regex(r"(?<![^\n])(?:wheel|build|pip)(?: {2,40}|==)\Z")  # a row of `pip list`
 _PACKAGE_CHARS: Final = 46  # at most
 _MONTH = regex(r"2\d\.(?:0[1-9]|1[0-2])(?!\d)")  # nvcr.io/nvidia/nemo:25.09
 _HASH = r"(?=[0-9a-f]{0,39}[a-f])(?=[0-9a-f]{0,39}\d)[0-9a-f]{7,40}(?![0-9A-Za-z_])"
