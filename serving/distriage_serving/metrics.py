@@ -45,7 +45,10 @@ _STORED: Final = {
         ("axis", "agrees"),
     ),
     "database_bytes": ("Size of the database.", ()),
-    "database_up": ("0 if the database did not answer, when the others of it are missing, or refused to write.", ()),
+    "database_up": (
+        "0 if the database did not answer (its other figures are then missing) or refused a write; else 1.",
+        (),
+    ),
     "second_reader_requests": (
         "Questions to the second reader by result: answered, budget, nonsense, refused, time-out, unreachable.",
         ("result",),

@@ -146,7 +146,9 @@ def test_the_kustomization_names_the_manifests() -> None:
 
 
 def test_the_ingress_passes_what_the_other_proxies_pass() -> None:
-    ingress = yaml.safe_load((DEPLOY / "ingress.yaml").read_text(encoding="utf-8"))["spec"]
+    manifest = yaml.safe_load((DEPLOY / "ingress.yaml").read_text(encoding="utf-8"))
+    ingress, annotations = manifest["spec"], manifest["metadata"]["annotations"]
+    assert annotations["nginx.ingress.kubernetes.io/proxy-body-size"] == f"{MAX_WEBHOOK_BYTES >> 20}m"
     (rule,) = ingress["rules"]
     paths = {each["path"]: each["pathType"] for each in rule["http"]["paths"]}
     nginx_conf = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")

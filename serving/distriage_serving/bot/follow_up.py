@@ -121,7 +121,7 @@ def follow_job(store: Store, done: Done) -> None:
     store.add_reviews(*done.reviews)
     store.undo_reviews(*done.taken_back)
     for job in done.jobs:
-        store.put_job(job, job.due_at)
+        store.put_job(job)
     if done.reconciled is not None:
         repository, at = done.reconciled
         store.save_repository(repository, reconciled_at=at)

@@ -212,7 +212,9 @@ def read_again(client: Client, store: Store, judge: Judge, job: Job) -> Done:
     report = with_answer(report, answer_of(store.acts(issue.reference)))
     note, wait_s = judge.read(report, last_config(store, job.repository), failures)
     jobs = [triage_job(issue.reference, job.installation_id)]
-    if wait_s is not None:
+    now = store.get_issue(job.repository, job.issue or 0)
+    is_same = now is not None and (now.title, now.body) == (issue.title, issue.body)
+    if wait_s is not None and is_same:  # the triage asks about a text that was edited meanwhile
         again = second_read_job(issue.reference, job.installation_id)
         jobs.append(replace(again, argument={"failures": failures + 1}, due_at=store.clock() + wait_s))
     return Done(note, jobs=tuple(jobs))

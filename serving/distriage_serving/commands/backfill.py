@@ -126,7 +126,7 @@ def backfill(
             if past:
                 known = store.past_repository(repository)
                 if known is not None and known.model != name:
-                    gone = f"a server with {known.model} finds no duplicates any more"
+                    gone = f"a server with {known.model} will find no duplicates among them"
                     say(f"{repository}: {name} replaces what {known.model} read; {gone}")
                 issues = issues_of(client, repository, BackfillOptions(state="all"))
                 _print_kept(keep_all(store, classifier, repository, issues), f"{repository}, {name}")

@@ -84,7 +84,7 @@ class TwoReaders:
         """Ask the second reader, unless it has answered, and keep its answer.
 
         Args:
-            failures: How often it was asked before.
+            failures: How often it was asked in vain before.
 
         Returns:
             Why an answer is missing, if so; in how many seconds to ask again, if that may help.

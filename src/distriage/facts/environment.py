@@ -120,8 +120,6 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         printed = versions_of_packages(output, Versions(), labelled=True)
         versions |= {fact: named for fact, named in printed.items() if not versions[fact]}
     versions["python"] = versions["python"] or python_of_paths(output, own, stated)
-    if framework[0] == NCCL:
-        versions["nccl"] = versions["nccl"] or versions["framework_version"]
     versions = {
         fact: of_a_list(of_title(named, segments.title), stated.text or output.text) for fact, named in versions.items()
     }
@@ -131,6 +129,8 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     working = {pair.works for pair in comparisons if pair.fact == "framework_version"}
     failing = {one: at for one, at in product.in_use.items() if one not in working}
     versions["framework_version"] = replace(product, in_use=failing or product.in_use)
+    if framework[0] == NCCL:
+        versions["nccl"] = versions["nccl"] or versions["framework_version"]
     example = is_example(segments.title, own, output)
     named_gpus = gpu_places(stated.words)
     model = None if example else gpu_model(stated, named_gpus)

@@ -103,7 +103,7 @@ _LEFT_BEFORE = regex(
     re.I,
 )
 _LEFT_BEFORE_CHARS = 90  # at most
-_BACK_BEFORE = regex(
+_BACK_BEFORE = regex(  # "downgraded torch 2.7.0 ->", "plan to update torch 2.6.0 ->": the first is in use
     r"(?:\b(?:downgrad|revert|roll|went back|plan|will|want|please)|降级|回退|退回)[^.;。\n]{0,40}\Z", re.I
 )
 _LEFT_BEHIND = regex(

@@ -58,10 +58,10 @@ class WorkStore(Database):
         A job of that key which is under way is left alone; the new one runs after it.
 
         Args:
-            due_at: Not before; now if None. A waiting job keeps its back-off if that ends later.
+            due_at: Not before; the job's own if None, else now. A waiting job keeps its back-off if that ends later.
             since: When the request for it came in; now if None.
         """
-        now = self.clock()
+        now, due_at = self.clock(), new.due_at if due_at is None else due_at
         job = Job(
             key=new.key,
             lane=new.lane,

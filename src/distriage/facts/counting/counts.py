@@ -199,7 +199,7 @@ def count_gpus(passage: Passage, *, names_gpu: bool, on_gpus: bool | None, serve
 def _is_the_only_one(words: str, single: re.Match[str]) -> bool:
     """Whether a single GPU is the reporter's only one: its model is named, or it is an item of its own."""
     start, end = single.span()
-    if is_fine(words, start, end):
+    if is_fine(words, start, end) or is_demanded(words, start):
         return False
     before = _OWN_BEFORE.search(words, max(0, start - _OWN_BEFORE_CHARS), start)
     return words[end - 1].isdigit() or bool(before and _OWN_BEHIND.match(words, end))

@@ -17,8 +17,8 @@ _VALUE = r"(?::[a-z]\w{0,30})?[\"'\]]{0,2}\s{0,8}[=:填]?\s{0,3}[\"']?(?P<v>\d{1
 _PER_NODE_OPTIONS = (
     *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
     *("nvidia.com/gpu", "amd.com/gpu", "gpu_num_devices", "num gpus  ", 'gpu "num', "nprocs", "numprocpernode"),
-    " slots=",  # of a hostfile
 )
+_HOST_SLOTS = regex(r" slots=(?P<v>\d{1,3})\b")  # of a hostfile
 _OF_SKYPILOT = ("accelerators", "--gpus")  # accelerators: H100:8, accelerators: {A100: 4}, --gpus H200:8
 _SKYPILOTS = regex(
     rf"(?:accelerators[\"']?[:= ]\s?|--gpus[ =])[\"'{{]{{0,2}}{GPU_NAME}(?:-[\w-]{{1,16}})?[\"']?:\s?"
@@ -146,9 +146,10 @@ def asked_gpus(passage: Passage, *, on_gpus: bool) -> AskedGpus:
         on_gpus: Whether the job runs on GPUs, so that MPI's processes have one each.
     """
     text, words = passage.text, passage.words
-    of_mpi = not on_gpus and any_of((*MPI_LAUNCHERS, "ompi"), words)  # its slots are processes
-    options = _PER_NODE_OPTIONS[:-1] if of_mpi else _PER_NODE_OPTIONS
-    per_node = numbers_at(_PER_NODE_OPTION, words, options) + numbers_at(_DIST_TRAIN, words, ("dist_t",))
+    of_mpi = not on_gpus and any_of((*MPI_LAUNCHERS, "ompi_", "ompi "), words)  # its slots are processes
+    of_hosts = [] if of_mpi else numbers_at(_HOST_SLOTS, words, (" slots=",))
+    per_node = of_hosts if len({number for number, _ in of_hosts}) == 1 else []  # hosts that differ have none of each
+    per_node += numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS) + numbers_at(_DIST_TRAIN, words, ("dist_t",))
     per_node += numbers_at(_PER_NODE_FIELD, words, ("gpu", "card"))
     per_node += numbers_at(_SKYPILOTS, words, _OF_SKYPILOT)
     per_node += numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from distriage.base.texts import folded, regex
-from distriage.facts.release.names import OTHER, Names, kinds_of, named, whose, words_of
+from distriage.facts.release.names import HAN, OTHER, Names, kinds_of, named, whose, words_of
 from distriage.facts.release.others import goes_on, is_of_another, is_upgrade_of_another
 from distriage.facts.release.places import Of, Place, is_not_in_use, versions_in
 from distriage.facts.scanning import Passage, Source, any_of, places
@@ -33,8 +33,8 @@ _SIGN = regex(
 _COMMIT = regex(r"(?:\A|[.,;，。]\s?)\W{0,4}commit(?:\s(?:id|hash))?[\s:]{1,2}\W?\Z")
 _ELSEWHERE = frozenset({"blame", "fixed", "old", "back", "works"})  # said of a commit that is not in use
 _V = regex(r"(?<![^\W_])v\.?\s?[`'\"*]{0,2}\Z")
-_END = regex(r"[.;!?]\s|[。；！？，]")  # of a sentence
-_IS_BESIDE = regex(r" |[\u4e00-\u9fff]")
+_END = regex(r"[.;!?]\s|[。；！？，]")  # of a sentence, or of a clause in Chinese
+_IS_BESIDE = regex(rf" |[{HAN}]")
 _DOES = regex(r"\sdoes(?:[.,;\n]|\Z)")
 _DOES_NOT = regex(r"\s(?:does|did)(?:\snot|n['’]t)(?:[.,;)\n]|\Z)")
 _HAS_NONE = regex(r"\sha[ds]\sno\s(?:such\s|this\s)?(?:problem|issue|bug|error)s?\b")

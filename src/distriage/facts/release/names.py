@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from distriage.base.texts import packaged_table, regex
 from distriage.facts.projects import PYTORCH, Tracker, projects
 
-_HAN: Final = "\u4e00-\u9fff"
+HAN: Final = "\u4e00-\u9fff"
 OTHER: Final = "other"
 _NO_LETTERS = regex(r"[^a-z0-9]+")
 # "installed by pip: 0.6.3"
@@ -46,7 +46,7 @@ def words_of(text: str) -> list[str]:
 @cache
 def _word() -> re.Pattern[str]:
     known = "|".join(sorted((word for word in kinds_of_words() if not word.isascii()), key=len, reverse=True))
-    return re.compile(rf"[^\W\d_{_HAN}](?:[^\W{_HAN}]|-|'(?=[a-z]))*|{known}|(?:(?!{known})[{_HAN}])+")
+    return re.compile(rf"[^\W\d_{HAN}](?:[^\W{HAN}]|-|'(?=[a-z]))*|{known}|(?:(?!{known})[{HAN}])+")
 
 
 def kinds_of(words: Iterable[str]) -> list[str]:
