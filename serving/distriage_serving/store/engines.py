@@ -53,7 +53,11 @@ def parse(url: str) -> URL:
 
 
 def _refuse_unknown(address: URL, options: set[str]) -> None:
-    """Others would reach the driver, which takes any text for its own parameters, such as `autocommit`."""
+    """Refuse options of a URL other than these: the driver would take them for its own parameters, as `autocommit`.
+
+    Raises:
+        ConfigError: the URL has another option.
+    """
     if not address.query.keys() <= options:  # their names may be the rest of a password
         raise ConfigError(f"{shown(address)}: has an option after the ? that its database does not know; {_EXPECTED}")
 

@@ -19,7 +19,7 @@ _ADDRESS = (  # of a network
     r"|(?:192\.168|127\.0|10\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(?![\w.]\d))"
 )
 _FACTOR = r"(?!\d{0,2}[xB](?!\w))"  # 2.5x, or any 2.5; a model of 1.8B
-VERSION = (
+VERSION = (  # the fourth number is not ROCm's in a Debian package: rccl 2.27.7.70100
     rf"{_ADDRESS}(?P<v>\d+\.\d+(?:\.\d+(?:\.(?!\d{{5}}(?!\d))\d+)?)?(?:(?!{_OF_BUILD})[-+.]?{_SUFFIX}(?:(?!{_OF_BUILD})[-+]{_SUFFIX})*)?)"
     rf"{_FACTOR}"
 )

@@ -177,8 +177,10 @@ def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -
 
 
 def _heard(prediction: Prediction, verdict: Verdict) -> Prediction:
-    """The first reader's scores, nearly even on axes that it could not read: there they rank what is offered, and do
-    not outweigh the second reader."""
+    """The first reader's scores, nearly even on axes that it could not read.
+
+    There they only rank what is offered, and do not outweigh the second reader.
+    """
     scores = dict(prediction.scores)
     for axis, said in verdict.axes.items():
         if said.silence is Silence.SCRIPT:

@@ -78,8 +78,9 @@ class Share:
 
 
 def start_alone(connection: Connection) -> None:
-    """Until the transaction ends, no other starting process looks at the revision: on PostgreSQL, who has read it keeps
-    another from changing it, and would wait for that one in turn.
+    """Keep other starting processes from reading the revision until this transaction ends.
+
+    On PostgreSQL, two processes that have both read it would block each other's migration: a deadlock.
 
     Args:
         connection: On SQLite, one that holds the write lock, which does the same.
