@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from distriage.base.errors import ConfigError
 from distriage.base.types import IssueReport
@@ -23,7 +24,7 @@ from distriage_serving.github.app_auth import App
 from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.judging.two_readers import AWAITED, StoreBudget, TwoReaders, is_awaited, open_reader
 from distriage_serving.settings import Settings, load_settings
-from distriage_serving.store import Job, Store
+from distriage_serving.store import Issue, Job, Store
 from distriage_serving.store.work.reader import DAY_S
 
 from support.app_key import APP_ID, app_key
@@ -254,6 +255,19 @@ def test_an_issue_that_was_closed_meanwhile_is_not_asked_about_again(opened: Ope
     for _ in range(9):
         bot.settle(3600)
     assert len(double.bodies) == 1
+
+
+def test_a_text_that_was_edited_meanwhile_is_not_tried_again(opened: Open, double: Double) -> None:
+    bot = opened()
+
+    def edited(_: object) -> tuple[int, bytes]:
+        with bot.store._session(writes=True) as session:
+            session.execute(update(Issue).values(body="It is another report now."))
+        return 503, b""
+
+    double.answer = edited
+    bot.issue("opened")
+    assert len(double.bodies) == 1 and not [job for job in bot.store.list_work(Job, "waiting", 9) if job.argument]
 
 
 def test_a_budget_is_spent_until_midnight(opened: Open, double: Double) -> None:

@@ -42,6 +42,7 @@ from distriage_serving.planning.undo import take_off_plan
 from distriage_serving.store import (
     Issue,
     Job,
+    SecondReadArgument,
     Store,
     answer_of,
     report_digest,
@@ -205,7 +206,7 @@ def read_again(client: Client, store: Store, judge: Judge, job: Job) -> Done:
     issue = store.get_issue(job.repository, job.issue or 0)
     if not isinstance(judge, TwoReaders) or issue is None:
         return Done("the second reader is off" if issue is not None else "nothing is known of it", nothing_to_do=True)
-    failures = int((job.argument or {}).get("failures", 0))
+    failures = SecondReadArgument.model_validate(job.argument or {}).failures
     if failures and issue.state != "open":
         return Done("the issue was closed meanwhile", nothing_to_do=True)
     report = IssueReport(issue.title, issue.body, str(issue.reference), form_lines(client, job.repository))
@@ -216,7 +217,8 @@ def read_again(client: Client, store: Store, judge: Judge, job: Job) -> Done:
     is_same = now is not None and (now.title, now.body) == (issue.title, issue.body)
     if wait_s is not None and is_same:  # the triage asks about a text that was edited meanwhile
         again = second_read_job(issue.reference, job.installation_id)
-        jobs.append(replace(again, argument={"failures": failures + 1}, due_at=store.clock() + wait_s))
+        argument = SecondReadArgument(failures=failures + 1).model_dump()
+        jobs.append(replace(again, argument=argument, due_at=store.clock() + wait_s))
     return Done(note, jobs=tuple(jobs))
 
 

@@ -35,6 +35,7 @@ from distriage_serving.store.work.jobs import (
     CheckArgument,
     CommandArgument,
     NewJob,
+    SecondReadArgument,
     access_job,
     ask_job,
     check_job,

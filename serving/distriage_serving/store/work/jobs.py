@@ -46,6 +46,16 @@ class CommandArgument(_Argument):
     keeps_others: bool = False
 
 
+class SecondReadArgument(_Argument):
+    """For a job `second-read`; none is as the default.
+
+    Attributes:
+        failures: How often the second reader was asked about this report in vain.
+    """
+
+    failures: int = 0
+
+
 class CheckArgument(_Argument):
     """For a job `check`.
 
